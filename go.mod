@@ -1,0 +1,3 @@
+module github.com/poise-sched/poise
+
+go 1.26

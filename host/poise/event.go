@@ -1,0 +1,78 @@
+package poise
+
+// Event is one thing that happened. State changes only by applying events, so
+// the sequence of events is the whole history.
+type Event struct {
+	Index uint64 // position in the log, from 1, no gaps
+	At    Time
+	Body  Body
+}
+
+// Body is what happened. EventKind is its name in the log.
+type Body interface{ EventKind() string }
+
+// NodeJoined adds a node under a name that no present node has.
+type NodeJoined struct{ Node Node }
+
+// NodeChanged replaces everything but the name of a present node. Capacity may
+// fall below what is allocated; tasks that run are not touched.
+type NodeChanged struct{ Node Node }
+
+// NodeMarked sets a present node's state flags.
+type NodeMarked struct {
+	Name              string
+	NotReady, Drained bool
+}
+
+// NodeLeft removes a node. Placements on it stay on record, holding nothing,
+// until the job is finished or requeued.
+type NodeLeft struct{ Name string }
+
+// JobSubmitted makes a job known and waiting.
+type JobSubmitted struct{ Job Job }
+
+// JobPlaced commits a decision: the job's request is taken from the node.
+type JobPlaced struct{ Placement Placement }
+
+// JobFinished gives a placed job's request back and forgets the job.
+type JobFinished struct{ Job JobID }
+
+// JobRequeued gives a placed job's request back and makes the job wait again.
+type JobRequeued struct{ Job JobID }
+
+// JobWithdrawn forgets a job that waits.
+type JobWithdrawn struct{ Job JobID }
+
+// ProfileBuilt puts a new demand profile in force. It is recorded, never
+// recomputed on replay, so a restart changes no decision.
+type ProfileBuilt struct{ Profile *Profile }
+
+// EventKind implements Body.
+func (NodeJoined) EventKind() string { return "node-joined" }
+
+// EventKind implements Body.
+func (NodeChanged) EventKind() string { return "node-changed" }
+
+// EventKind implements Body.
+func (NodeMarked) EventKind() string { return "node-marked" }
+
+// EventKind implements Body.
+func (NodeLeft) EventKind() string { return "node-left" }
+
+// EventKind implements Body.
+func (JobSubmitted) EventKind() string { return "job-submitted" }
+
+// EventKind implements Body.
+func (JobPlaced) EventKind() string { return "job-placed" }
+
+// EventKind implements Body.
+func (JobFinished) EventKind() string { return "job-finished" }
+
+// EventKind implements Body.
+func (JobRequeued) EventKind() string { return "job-requeued" }
+
+// EventKind implements Body.
+func (JobWithdrawn) EventKind() string { return "job-withdrawn" }
+
+// EventKind implements Body.
+func (ProfileBuilt) EventKind() string { return "profile-built" }

@@ -1,0 +1,144 @@
+package poise
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/poise-sched/poise/host/resource"
+)
+
+// JobID identifies a job for as long as anything remembers it.
+type JobID string
+
+// TenantID identifies a tenant.
+type TenantID string
+
+// Device amounts are in milli-devices: WholeDevice is one device.
+const WholeDevice = 1000
+
+// Bounds on a device ask and on a node's devices.
+const MaxDevices = 1024
+
+// Job is what a tenant submits.
+type Job struct {
+	ID          JobID
+	Name        string // what people call it; several jobs may share one
+	Tenant      TenantID
+	Priority    int32 // larger is more urgent
+	Tasks       int32 // how many equal tasks; at least 1
+	Request     Request
+	Selectors   []Selector
+	Tolerations []Toleration
+	RunTime     Span // declared run time; 0 = not declared
+}
+
+// Request is what one task of a job needs.
+type Request struct {
+	Amounts resource.List // per named dimension, base units, devices not included
+	Device  DeviceRequest // zero value: no device
+}
+
+// DeviceRequest asks for Count whole devices (Milli = 1000) or, with Count 1,
+// for a share of one device (Milli < 1000).
+type DeviceRequest struct {
+	Kind   string   // "gpu", "npu", …
+	Count  int32    // devices, 0 = none
+	Milli  int32    // milli-devices on each, 1..1000
+	Models []string // allowed models, sorted; empty = any
+}
+
+// Shared says whether the request is for a share of one device.
+func (d *DeviceRequest) Shared() bool { return d.Count == 1 && d.Milli < WholeDevice }
+
+// Total is the milli-devices asked for in all.
+func (d *DeviceRequest) Total() int64 { return int64(d.Count) * int64(d.Milli) }
+
+// Validate checks every field and names the first that is wrong.
+func (j *Job) Validate() error {
+	op := fmt.Sprintf("job %q", j.ID)
+	if err := validName(op, "id", string(j.ID)); err != nil {
+		return err
+	}
+	if err := validName(op, "name", j.Name); err != nil {
+		return err
+	}
+	if err := validName(op, "tenant", string(j.Tenant)); err != nil {
+		return err
+	}
+	if j.Tasks < 1 {
+		return invalid(op, fmt.Sprintf("tasks: %d, expected at least 1", j.Tasks))
+	}
+	if j.RunTime < 0 {
+		return invalid(op, fmt.Sprintf("run_time: %d ms, expected 0 or more", j.RunTime))
+	}
+	if err := j.Request.Validate(op); err != nil {
+		return err
+	}
+	for i := range j.Selectors {
+		if err := j.Selectors[i].Validate(); err != nil {
+			return &Error{Kind: Invalid, Op: op, Err: err}
+		}
+	}
+	for i := range j.Tolerations {
+		if err := j.Tolerations[i].Validate(); err != nil {
+			return &Error{Kind: Invalid, Op: op, Err: err}
+		}
+	}
+	return nil
+}
+
+// Validate checks amounts and the device ask; op names the owner in errors.
+func (r *Request) Validate(op string) error {
+	if err := r.Amounts.Validate(); err != nil {
+		return &Error{Kind: Invalid, Op: op, Detail: "request", Err: err}
+	}
+	d := &r.Device
+	if d.Count == 0 {
+		if d.Kind != "" || d.Milli != 0 || len(d.Models) != 0 {
+			return invalid(op, "request: devices: kind, share or models without a count, expected a count of 1 or more")
+		}
+		return nil
+	}
+	if err := validName(op, "request: device kind", d.Kind); err != nil {
+		return err
+	}
+	if d.Count < 0 || d.Count > MaxDevices {
+		return invalid(op, fmt.Sprintf("request: %s: count %d, expected 1 to %d", d.Kind, d.Count, MaxDevices))
+	}
+	if d.Milli < 1 || d.Milli > WholeDevice {
+		return invalid(op, fmt.Sprintf("request: %s: share %d milli, expected 1 to %d", d.Kind, d.Milli, WholeDevice))
+	}
+	if d.Count > 1 && d.Milli != WholeDevice {
+		return invalid(op, fmt.Sprintf("request: %s: %d devices of %d milli each, expected whole devices or a share of one", d.Kind, d.Count, d.Milli))
+	}
+	for i, m := range d.Models {
+		if err := validName(op, "request: device model", m); err != nil {
+			return err
+		}
+		if i > 0 && d.Models[i-1] >= m {
+			return invalid(op, fmt.Sprintf("request: device models: %q after %q, expected sorted and distinct", m, d.Models[i-1]))
+		}
+	}
+	if _, ok := r.Amounts.Find(d.Kind); ok {
+		return invalid(op, fmt.Sprintf("request: %s: both an amount and a device kind, expected one of them", d.Kind))
+	}
+	return nil
+}
+
+// maxNameLen is the longest name that Kubernetes allows for an object.
+const maxNameLen = 253
+
+func validName(op, field, name string) error {
+	if name == "" {
+		return invalid(op, field+": empty, expected a name")
+	}
+	if len(name) > maxNameLen {
+		return invalid(op, fmt.Sprintf("%s: %d bytes, expected at most %d", field, len(name), maxNameLen))
+	}
+	if i := strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }); i >= 0 {
+		return invalid(op, fmt.Sprintf("%s: %q has a space or control character at byte %d, expected none", field, name, i))
+	}
+	return nil
+}
+
+func invalid(op, detail string) error { return &Error{Kind: Invalid, Op: op, Detail: detail} }
