@@ -43,9 +43,10 @@ type JobRequeued struct{ Job JobID }
 // JobWithdrawn forgets a job that waits.
 type JobWithdrawn struct{ Job JobID }
 
-// ProfileBuilt puts a new demand profile in force. It is recorded, never
-// recomputed on replay, so a restart changes no decision.
-type ProfileBuilt struct{ Profile *Profile }
+// ProfileBuilt puts a new demand profile per device kind in force, sorted by
+// kind. It is recorded, never recomputed on replay, so a restart changes no
+// decision.
+type ProfileBuilt struct{ Profiles []*Profile }
 
 // EventKind implements Body.
 func (NodeJoined) EventKind() string { return "node-joined" }

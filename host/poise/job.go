@@ -16,8 +16,9 @@ type TenantID string
 // Device amounts are in milli-devices: WholeDevice is one device.
 const WholeDevice = 1000
 
-// Bounds on a device ask and on a node's devices.
-const MaxDevices = 1024
+// MaxDevices bounds the devices of a node and of an ask: a device mask of the
+// guest ABI has 32 bits.
+const MaxDevices = 32
 
 // Job is what a tenant submits.
 type Job struct {
@@ -25,7 +26,7 @@ type Job struct {
 	Name        string // what people call it; several jobs may share one
 	Tenant      TenantID
 	Priority    int32 // larger is more urgent
-	Tasks       int32 // how many equal tasks; at least 1
+	Tasks       int32 // how many equal tasks; 1 until gangs are placed
 	Request     Request
 	Selectors   []Selector
 	Tolerations []Toleration
@@ -65,8 +66,8 @@ func (j *Job) Validate() error {
 	if err := validName(op, "tenant", string(j.Tenant)); err != nil {
 		return err
 	}
-	if j.Tasks < 1 {
-		return invalid(op, fmt.Sprintf("tasks: %d, expected at least 1", j.Tasks))
+	if j.Tasks != 1 {
+		return invalid(op, fmt.Sprintf("tasks: %d, expected 1: gangs are not placed yet", j.Tasks))
 	}
 	if j.RunTime < 0 {
 		return invalid(op, fmt.Sprintf("run_time: %d ms, expected 0 or more", j.RunTime))

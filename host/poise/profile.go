@@ -23,7 +23,7 @@ type ProfileShape struct {
 	Milli  int32    // milli-devices on each
 	Models []string // allowed models, sorted; empty = any
 
-	Seen     int64   // arrivals counted; 0 for a prior shape
+	Seen     float64 // arrivals counted, decayed where that is set; 0 for a prior shape
 	Weight   float64 // Seen * (1 + a); for a prior shape eps*W/Z
 	Share    float64 // p_m
 	Room     float64 // S_m: devices of room left for it at the epoch

@@ -1,0 +1,193 @@
+package balance
+
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// degrees are the balance degrees of a node state.
+type degrees struct {
+	gpu  float64 // b: (sum_m p_m*k_m*a_m / idle)^beta, 0 with no idle device
+	room float64 // w^r * b^r = sum_m h_m*k_m
+}
+
+// kernel evaluates node states against one demand profile. It keeps one plan
+// per device model, which leaves out the shapes that the model may not hold.
+type kernel struct {
+	profile *poise.Profile
+	params  *Params
+	plans   []*plan // by model symbol, made when first needed
+}
+
+// plan holds the shapes of a profile, in profile order, as parallel arrays.
+// Requests that several shapes share are divided once: shape m takes its
+// copies from byCPU[cpu[m]], byMemory[memory[m]] and byDevice[device[m]].
+type plan struct {
+	shape               []int // position in the profile
+	cpu, memory, device []uint16
+	gain                []float64 // p_m * a_m
+	scarcity            []float64 // h_m
+
+	cpuInverse, memoryInverse []float64
+	asks                      []deviceAsk
+	byCPU, byMemory, byDevice []int64
+}
+
+type deviceAsk struct{ count, milli int32 }
+
+// unlimited is the number of copies that a request of 0 allows.
+const unlimited = int64(1) << 40
+
+// maxIdle bounds idle amounts (milli-cores, MiB) so that divide is exact.
+const maxIdle = int64(1) << 50
+
+func newKernel(p *poise.Profile, params *Params) *kernel {
+	return &kernel{profile: p, params: params}
+}
+
+// plan gives the plan of a model symbol.
+func (k *kernel) plan(model uint16, models []string) *plan {
+	for int(model) >= len(k.plans) {
+		k.plans = append(k.plans, nil)
+	}
+	if k.plans[model] == nil {
+		k.plans[model] = newPlan(k.profile, models[model])
+	}
+	return k.plans[model]
+}
+
+func newPlan(profile *poise.Profile, model string) *plan {
+	p := &plan{}
+	var cpus, memories []int64
+	for i := range profile.Shapes {
+		m := &profile.Shapes[i]
+		if len(m.Models) > 0 && !slices.Contains(m.Models, model) {
+			continue
+		}
+		p.shape = append(p.shape, i)
+		p.cpu = append(p.cpu, number(&cpus, m.CPU))
+		p.memory = append(p.memory, number(&memories, m.Memory))
+		p.device = append(p.device, number(&p.asks, deviceAsk{m.Count, m.Milli}))
+		p.gain = append(p.gain, m.Share*m.Ask())
+		p.scarcity = append(p.scarcity, m.Scarcity)
+	}
+	p.cpuInverse, p.byCPU = inverses(cpus), make([]int64, len(cpus))
+	p.memoryInverse, p.byMemory = inverses(memories), make([]int64, len(memories))
+	p.byDevice = make([]int64, len(p.asks))
+	return p
+}
+
+// number gives the position of v in values, appending it where it is new.
+func number[T comparable](values *[]T, v T) uint16 {
+	i := slices.Index(*values, v)
+	if i < 0 {
+		i = len(*values)
+		*values = append(*values, v)
+	}
+	return uint16(i)
+}
+
+// inverses gives 1/v, and 0 for v = 0.
+func inverses(values []int64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		if v > 0 {
+			out[i] = 1 / float64(v)
+		}
+	}
+	return out
+}
+
+// divide sets out[i] = floor(n / v_i) from inverse[i] = 1/v_i, and unlimited
+// for v_i = 0. Adding a half keeps the product away from whole numbers: it lies
+// at least 1/(2v) from one, a relative distance of 2^-51 for n < 2^50, while the
+// two roundings move it by at most 2^-52.
+func divide(out []int64, n int64, inverse []float64) {
+	x := float64(min(n, maxIdle)) + 0.5
+	for i, inv := range inverse {
+		if inv == 0 {
+			out[i] = unlimited
+		} else {
+			out[i] = int64(x * inv)
+		}
+	}
+}
+
+// copies fills byCPU, byMemory and byDevice for a state: shape m fits
+// k_m = min(byCPU, byMemory, byDevice) times.
+func (p *plan) copies(s *nodeState) {
+	divide(p.byCPU, s.cpu, p.cpuInverse)
+	divide(p.byMemory, s.memory, p.memoryInverse)
+	for i, ask := range p.asks {
+		if ask.count > 1 || ask.milli == poise.WholeDevice {
+			p.byDevice[i] = int64(int32(s.whole) / ask.count)
+			continue
+		}
+		sum := int32(s.whole) * (poise.WholeDevice / ask.milli)
+		for _, part := range s.part[:s.parts] {
+			sum += int32(part) / ask.milli
+		}
+		p.byDevice[i] = int64(sum)
+	}
+}
+
+// fit is k_m after copies.
+func (p *plan) fit(m int) int64 {
+	return min(p.byCPU[p.cpu[m]], p.byMemory[p.memory[m]], p.byDevice[p.device[m]])
+}
+
+// degrees evaluates a state.
+func (k *kernel) degrees(s *nodeState, models []string) degrees {
+	idle := s.idleMilli()
+	if idle == 0 {
+		return degrees{}
+	}
+	p := k.plan(s.model, models)
+	p.copies(s)
+	var use, room float64
+	gain, scarcity := p.gain, p.scarcity[:len(p.gain)]
+	for m := range gain {
+		n := p.fit(m)
+		if n == 0 {
+			continue
+		}
+		copies := float64(n)
+		use = float64(gain[m]*copies) + use
+		room = float64(scarcity[m]*copies) + room
+	}
+	return degrees{gpu: k.params.power(use / (float64(idle) / poise.WholeDevice)), room: room}
+}
+
+// addScarcity fills in S_tot, S_m and h_m from the nodes as they are. Nodes
+// that take no jobs now leave no room. Copies and idle amounts are summed as
+// integers, so the order of rows does not matter.
+func addScarcity(profile *poise.Profile, snap *state.Snapshot, params *Params) {
+	fits := make([]int64, len(profile.Shapes))
+	k := newKernel(profile, params)
+	idle := int64(0)
+	for row := range uint32(snap.Rows()) {
+		if !snap.Schedulable(row) || snap.Kinds()[snap.Kind(row)] != profile.Kind {
+			continue
+		}
+		s := readState(snap, row)
+		milli := s.idleMilli()
+		if milli == 0 {
+			continue
+		}
+		idle += milli
+		p := k.plan(s.model, snap.Models())
+		p.copies(&s)
+		for m, at := range p.shape {
+			fits[at] += p.fit(m)
+		}
+	}
+	profile.IdleDevices = float64(idle) / poise.WholeDevice
+	for i := range profile.Shapes {
+		m := &profile.Shapes[i]
+		a := m.Ask()
+		m.Room = float64(fits[i]) * a
+		m.Scarcity = m.Share * (a / profile.LargestDevices) * params.scarcity((profile.IdleDevices+1)/(m.Room+1))
+	}
+}

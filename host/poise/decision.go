@@ -1,0 +1,81 @@
+package poise
+
+// Verdict is the outcome of one attempt to place a job.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Placed Verdict = iota
+	FitsNotNow
+	NeverFits // no present node could hold it, even empty
+)
+
+var verdictNames = [...]string{"placed", "fits, but not now", "never fits the present nodes"}
+
+// String gives the verdict as a person reads it.
+func (v Verdict) String() string { return verdictNames[v] }
+
+// Decision records one attempt to place a job, with all that is needed to
+// explain it. Snapshot, configuration and seed give the same Decision again.
+type Decision struct {
+	Job     JobID
+	Verdict Verdict
+	Node    string   // "" unless placed
+	Devices []uint16 // indexes of the chosen devices, ascending
+
+	Policy  string
+	Ties    string // name of the tie rule
+	Seed    uint64
+	Version uint64 // row version counter of the snapshot
+	Epoch   uint64 // demand profile in force
+	Nodes   int    // nodes in the fleet
+	Fitting int    // nodes that passed the filters
+
+	// Looked counts the rows whose answer was computed for this decision; the
+	// others were known from before.
+	Looked int
+
+	// Filled where the full decision was asked for.
+	Refused []ReasonCount // by falling count, then code, then dimension
+	Nearest *Miss         // nil when placed
+	Ranked  []Ranked      // the best candidates, best first
+}
+
+// ReasonCount is how many nodes were refused for one reason.
+type ReasonCount struct {
+	Code  ReasonCode
+	Dim   string // for CapacityShort and IdleShort
+	Nodes int
+}
+
+// Miss is the node that came nearest to fitting, and by what it missed.
+type Miss struct {
+	Node   string
+	Code   ReasonCode
+	Dim    string // dimension or device kind
+	Ask    int64  // base units
+	Have   int64
+	Beyond int64 // Ask - Have: what is missing
+}
+
+// Ranked is one candidate with its loss and how it came about.
+type Ranked struct {
+	Node    string
+	Tier    uint8
+	Loss    float64 // rounded as ranked
+	Devices []uint16
+	Formula string   // "spread", "demand", or the name of another scorer
+	Columns []Column // empty for scorers that do not explain themselves
+}
+
+// Column is one column of the two matrices of the idle-balance loss for one
+// candidate: idle weight, balance degree before and after the placement, and
+// the entries M1 = Weight*Before and M2 = Weight*After. The loss is the sum
+// over columns of Factor * (M1 - M2).
+type Column struct {
+	Name          string
+	Factor        float64
+	Weight        float64
+	Before, After float64
+	M1, M2        float64
+}

@@ -1,0 +1,51 @@
+package poise
+
+// ReasonCode says why a row is not a candidate. The order of the codes is the
+// order in which a row is tested, so each row has one reason: what lasts as
+// long as the node describes itself as it does comes first, what passes last.
+type ReasonCode uint8
+
+// The reasons of the native filters.
+const (
+	Fits ReasonCode = iota
+	SelectorMismatch
+	TaintNotTolerated
+	DeviceKindMissing
+	DeviceModelMismatch
+	DeviceExclusive // asks for a share where only whole devices are given out
+	CapacityShort   // in one dimension the node is too small, even empty
+	DeviceCapacityShort
+	NodeNotReady
+	NodeDrained
+	IdleShort // in one dimension too little is idle now
+	DeviceIdleShort
+	ReasonCodes // how many codes there are
+)
+
+var reasonTexts = [ReasonCodes]string{
+	"fits", "selector does not match", "taint not tolerated", "no such device", "other device model",
+	"gives out whole devices only", "node too small", "too few devices",
+	"not ready", "drained", "not enough idle", "not enough idle devices",
+}
+
+// String gives the reason as a person reads it.
+func (c ReasonCode) String() string { return reasonTexts[c] }
+
+// Lasting says whether a row with this reason could not hold the job even if
+// it were empty, ready and not drained.
+func (c ReasonCode) Lasting() bool { return c != Fits && c < NodeNotReady }
+
+// Reason is a code and, for CapacityShort and IdleShort, which of the requested
+// dimensions it was; 0 keeps the row.
+type Reason uint32
+
+// NewReason packs a code and the position of the dimension among the amounts
+// of the request that are not 0.
+func NewReason(c ReasonCode, dim int) Reason { return Reason(c) | Reason(dim)<<8 }
+
+// Code is the reason's code.
+func (r Reason) Code() ReasonCode { return ReasonCode(r & 0xff) }
+
+// Dim is the position of the reason's dimension; meaningless for codes without
+// one.
+func (r Reason) Dim() int { return int(r >> 8) }

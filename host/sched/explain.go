@@ -1,0 +1,132 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// shortList is how many candidates a full decision shows.
+const shortList = 5
+
+// explain fills in why: who was refused, which node came nearest, and the best
+// candidates with their matrices, from the same ranking that decided. The
+// chosen row stands first; the rule Seeded may have taken it from further down.
+func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, job *state.Job, chosen uint32) {
+	for _, c := range r.counts {
+		if c.nodes > 0 {
+			d.Refused = append(d.Refused, poise.ReasonCount{Code: c.reason.Code(), Dim: r.dimName(c.reason), Nodes: c.nodes})
+		}
+	}
+	slices.SortFunc(d.Refused, func(a, b poise.ReasonCount) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim))
+	})
+	if d.Verdict != poise.Placed {
+		d.Nearest = r.nearest(snap)
+		return
+	}
+	rows := r.tree.best([]uint32{chosen}, shortList+1, &p.order, r.candidate)
+	if i := slices.Index(rows[1:], chosen); i >= 0 {
+		rows = slices.Delete(rows, i+1, i+2)
+	}
+	rows = rows[:min(len(rows), shortList)]
+	for _, row := range rows {
+		e := &r.rows[row]
+		c := poise.Ranked{Node: snap.Name(row), Tier: e.tier, Loss: e.loss, Devices: p.devices(snap, job, row, e.mask), Formula: p.policy.Name}
+		if x, ok := p.policy.Scorer.(Explainer); ok {
+			c.Formula, c.Columns = x.Explain(snap, job, row, c.Devices)
+		}
+		d.Ranked = append(d.Ranked, c)
+	}
+}
+
+// dimName names the dimension of a reason that has one.
+func (r *ranking) dimName(reason poise.Reason) string {
+	switch reason.Code() {
+	case poise.CapacityShort, poise.IdleShort:
+		return r.fit.dims[reason.Dim()].name
+	case poise.DeviceKindMissing, poise.DeviceModelMismatch, poise.DeviceExclusive, poise.DeviceCapacityShort, poise.DeviceIdleShort:
+		return r.shape.Request.Device.Kind
+	}
+	return ""
+}
+
+// nearest gives the node that comes nearest to holding the job: the one with
+// the smallest largest shortfall, each taken relative to its request, then the
+// smallest name. Nodes that lack something other than an amount come nearest
+// only if there is no other.
+func (r *ranking) nearest(snap *state.Snapshot) *poise.Miss {
+	best, bestRow, bestPart := (*poise.Miss)(nil), uint32(0), 0.0
+	for row := range r.rows {
+		e := &r.rows[row]
+		if !e.present || e.reason == 0 {
+			continue
+		}
+		miss, part := r.miss(snap, uint32(row), e.reason)
+		if best == nil || part < bestPart || part == bestPart && snap.Rank(uint32(row)) < snap.Rank(bestRow) {
+			best, bestRow, bestPart = miss, uint32(row), part
+		}
+	}
+	return best
+}
+
+// notAnAmount ranks shortfalls that are not an amount behind all others.
+const notAnAmount = 2
+
+// miss gives the largest relative shortfall of a refused row.
+func (r *ranking) miss(snap *state.Snapshot, row uint32, reason poise.Reason) (*poise.Miss, float64) {
+	m := &poise.Miss{Node: snap.Name(row), Code: reason.Code(), Dim: r.dimName(reason)}
+	lasting := false
+	switch reason.Code() {
+	case poise.CapacityShort, poise.DeviceCapacityShort:
+		lasting = true
+	case poise.IdleShort, poise.DeviceIdleShort:
+	default:
+		return m, notAnAmount
+	}
+	worst := -1.0
+	consider := func(code poise.ReasonCode, dim string, ask, have int64) {
+		if part := float64(ask-have) / float64(ask); ask > have && part > worst {
+			worst = part
+			m.Code, m.Dim, m.Ask, m.Have, m.Beyond = code, dim, ask, have, ask-have
+		}
+	}
+	for i := range r.fit.dims {
+		d := &r.fit.dims[i]
+		have := int64(0)
+		code := poise.IdleShort
+		if d.dim >= 0 {
+			have = snap.Idle(row, d.dim)
+		}
+		if lasting {
+			code = poise.CapacityShort
+			if d.dim >= 0 {
+				have = snap.Capacity(row, d.dim)
+			}
+		}
+		consider(code, d.name, d.amount, have)
+	}
+	if ask := &r.shape.Request.Device; ask.Count > 0 {
+		code, have := poise.DeviceIdleShort, deviceRoom(snap.Free(row), ask)
+		if lasting {
+			code, have = poise.DeviceCapacityShort, int64(snap.Devices(row))*poise.WholeDevice
+		}
+		consider(code, ask.Kind, ask.Total(), have)
+	}
+	return m, worst
+}
+
+// deviceRoom is how much of the ask the devices can give, in milli-devices:
+// the largest free amount for a share, the whole ones for whole devices.
+func deviceRoom(free []uint16, ask *poise.DeviceRequest) int64 {
+	if !ask.Shared() {
+		return int64(devicesFree(free, ask.Milli)) * poise.WholeDevice
+	}
+	most := uint16(0)
+	for _, f := range free {
+		most = max(most, f)
+	}
+	return int64(most)
+}

@@ -1,0 +1,129 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// fit is the native filter for one job shape: every requested dimension,
+// devices, selectors, taints, node states. It cannot be switched off. Amounts
+// of 0 ask for nothing, and a dimension that a node does not declare is 0.
+type fit struct {
+	shape  *state.Shape
+	dims   []dimAsk
+	kind   int // symbol of the device kind, -1 where no node has it
+	models []bool
+	// What the above was resolved against: nodes may declare more later.
+	knownDims, knownKinds, knownModels int
+}
+
+type dimAsk struct {
+	dim    int // -1 where no node declares it
+	name   string
+	amount int64
+}
+
+// resolve looks up the shape's names in the snapshot's symbols, if those grew.
+func (f *fit) resolve(shape *state.Shape, snap *state.Snapshot) {
+	if f.shape == shape && f.knownDims == len(snap.Dims()) && f.knownKinds == len(snap.Kinds()) && f.knownModels == len(snap.Models()) {
+		return
+	}
+	f.shape = shape
+	f.knownDims, f.knownKinds, f.knownModels = len(snap.Dims()), len(snap.Kinds()), len(snap.Models())
+	f.dims = f.dims[:0]
+	for _, a := range shape.Request.Amounts {
+		if a.Value > 0 {
+			f.dims = append(f.dims, dimAsk{dim: slices.Index(snap.Dims(), a.Name), name: a.Name, amount: a.Value})
+		}
+	}
+	ask := &shape.Request.Device
+	f.kind = slices.Index(snap.Kinds(), ask.Kind)
+	f.models = f.models[:0]
+	if len(ask.Models) > 0 {
+		for _, m := range snap.Models() {
+			f.models = append(f.models, slices.Contains(ask.Models, m))
+		}
+	}
+}
+
+// reason tests one row in the order of the codes. The dimension of a reason is
+// the position in the shape's request, which does not depend on who joined
+// first.
+func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
+	if !f.labelsMatch(snap, row) {
+		return poise.NewReason(poise.SelectorMismatch, 0)
+	}
+	if !f.tolerated(snap, row) {
+		return poise.NewReason(poise.TaintNotTolerated, 0)
+	}
+	ask := &f.shape.Request.Device
+	if ask.Count > 0 {
+		switch {
+		case f.kind < 0 || int(snap.Kind(row)) != f.kind:
+			return poise.NewReason(poise.DeviceKindMissing, 0)
+		case len(f.models) > 0 && !f.models[snap.Model(row)]:
+			return poise.NewReason(poise.DeviceModelMismatch, 0)
+		case ask.Shared() && snap.Exclusive(row):
+			return poise.NewReason(poise.DeviceExclusive, 0)
+		}
+	}
+	for i := range f.dims {
+		if d := &f.dims[i]; d.dim < 0 || snap.Capacity(row, d.dim) < d.amount {
+			return poise.NewReason(poise.CapacityShort, i)
+		}
+	}
+	if snap.Devices(row) < int(ask.Count) {
+		return poise.NewReason(poise.DeviceCapacityShort, 0)
+	}
+	if !snap.Schedulable(row) {
+		if snap.NotReady(row) {
+			return poise.NewReason(poise.NodeNotReady, 0)
+		}
+		return poise.NewReason(poise.NodeDrained, 0)
+	}
+	for i := range f.dims {
+		if d := &f.dims[i]; snap.Idle(row, d.dim) < d.amount {
+			return poise.NewReason(poise.IdleShort, i)
+		}
+	}
+	if ask.Count > 0 && devicesFree(snap.Free(row), ask.Milli) < ask.Count {
+		return poise.NewReason(poise.DeviceIdleShort, 0)
+	}
+	return 0
+}
+
+func (f *fit) labelsMatch(snap *state.Snapshot, row uint32) bool {
+	if len(f.shape.Selectors) == 0 {
+		return true
+	}
+	labels := snap.Labels(row)
+	for i := range f.shape.Selectors {
+		if !f.shape.Selectors[i].Matches(labels) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *fit) tolerated(snap *state.Snapshot, row uint32) bool {
+	taints := snap.Taints(row)
+	for i := range taints {
+		if !poise.Tolerates(f.shape.Tolerations, &taints[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// devicesFree counts the devices with at least so much free.
+func devicesFree(free []uint16, milli int32) int32 {
+	n := int32(0)
+	for _, f := range free {
+		if int32(f) >= milli {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,183 @@
+package sched
+
+import (
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// cacheRows bounds the rows of all rankings together: about 40 bytes each, so
+// 160 MB, or 40 shapes on 100,000 nodes. Beyond it the shape that was planned
+// longest ago is forgotten.
+const cacheRows = 4 << 20
+
+// Detail says how much of a Decision is filled in.
+type Detail uint8
+
+// The details of a Decision. Brief leaves out Refused, Nearest and Ranked.
+const (
+	Brief Detail = iota
+	Full
+)
+
+// Pipeline plans jobs under one policy. It keeps what the policy answered and
+// belongs to one goroutine and one State.
+type Pipeline struct {
+	policy   Policy
+	rankings map[uint32]*ranking // by shape ID
+	planned  uint64
+	order    order
+	joins    uint64
+	work     scratch
+	ties     []uint32
+}
+
+// NewPipeline makes a pipeline for a policy.
+func NewPipeline(p Policy) *Pipeline {
+	return &Pipeline{policy: p, rankings: map[uint32]*ranking{}}
+}
+
+// Policy is the policy that the pipeline plans under.
+func (p *Pipeline) Policy() *Policy { return &p.policy }
+
+// Plan decides where the job would go on the snapshot. A job that fits nowhere
+// is a Decision too; an error is a fault of a filter or scorer, and nothing of
+// its answers is kept.
+func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
+	d := poise.Decision{
+		Job: job.ID, Policy: p.policy.Name, Ties: p.policy.Ties.String(), Seed: p.policy.Seed,
+		Version: snap.Version(), Epoch: snap.Epoch(), Nodes: snap.Nodes(),
+	}
+	p.arrange(snap)
+	r := p.ranking(job.Shape, snap)
+	looked, err := r.catchUp(&p.policy, job, &p.order, &p.work)
+	if err != nil {
+		return d, err
+	}
+	d.Looked, d.Fitting = looked, r.fitting
+	var row uint32
+	if r.fitting == 0 {
+		d.Verdict = r.verdict()
+	} else {
+		row = p.pick(r, job)
+		d.Node = snap.Name(row)
+		d.Devices = p.devices(snap, job, row, r.rows[row].mask)
+	}
+	if detail == Full {
+		p.explain(&d, r, snap, job, row)
+	}
+	return d, nil
+}
+
+// arrange readies the order for the snapshot.
+func (p *Pipeline) arrange(snap *state.Snapshot) {
+	p.order.snap = snap
+	if p.policy.Ties != Published || p.joins == snap.Joins() && len(p.order.published) == snap.Rows() {
+		return
+	}
+	p.joins = snap.Joins()
+	p.order.published = make([]uint64, snap.Rows())
+	for row := range uint32(snap.Rows()) {
+		if snap.Present(row) {
+			p.order.published[row] = p.policy.Order[snap.Name(row)]
+		}
+	}
+}
+
+// ranking gives what is known for a shape, making room for it where needed.
+func (p *Pipeline) ranking(shape *state.Shape, snap *state.Snapshot) *ranking {
+	p.planned++
+	r := p.rankings[shape.ID]
+	if r == nil {
+		for len(p.rankings) > 0 && (len(p.rankings)+1)*snap.Rows() > cacheRows {
+			p.forgetOldest()
+		}
+		r = &ranking{shape: shape}
+		p.rankings[shape.ID] = r
+	}
+	r.used = p.planned
+	return r
+}
+
+func (p *Pipeline) forgetOldest() {
+	var oldest *ranking
+	for _, r := range p.rankings {
+		if oldest == nil || r.used < oldest.used {
+			oldest = r
+		}
+	}
+	delete(p.rankings, oldest.shape.ID)
+}
+
+// verdict says whether any node could hold the job once it is empty and ready.
+func (r *ranking) verdict() poise.Verdict {
+	for _, c := range r.counts {
+		if c.nodes > 0 && !c.reason.Code().Lasting() {
+			return poise.FitsNotNow
+		}
+	}
+	return poise.NeverFits
+}
+
+// pick gives the best row. There is at least one candidate.
+func (p *Pipeline) pick(r *ranking, job *state.Job) uint32 {
+	best := r.tree.win[1]
+	if p.policy.Ties != Seeded {
+		return best
+	}
+	p.ties = r.tree.best(p.ties[:0], len(r.rows), &p.order, func(row uint32) bool {
+		return r.candidate(row) && r.equal(row, best)
+	})
+	low := p.hash(job, best)
+	for _, row := range p.ties {
+		if h := p.hash(job, row); h < low {
+			best, low = row, h
+		}
+	}
+	return best
+}
+
+func (p *Pipeline) hash(job *state.Job, row uint32) uint64 {
+	return hash(p.policy.Seed, job.ID, p.order.snap.Name(row))
+}
+
+// devices gives the indexes of the devices that the job takes on the row: the
+// scorer's if it chose, else the lowest free ones for whole devices and best fit
+// (least free that is enough, then lowest) for a share.
+func (p *Pipeline) devices(snap *state.Snapshot, job *state.Job, row uint32, mask uint32) []uint16 {
+	ask := &job.Shape.Request.Device
+	if ask.Count == 0 {
+		return nil
+	}
+	chosen := make([]uint16, 0, ask.Count)
+	if mask != 0 {
+		for i := range uint16(poise.MaxDevices) {
+			if mask>>i&1 != 0 {
+				chosen = append(chosen, i)
+			}
+		}
+		return chosen
+	}
+	free := snap.Free(row)
+	if !ask.Shared() {
+		for i := 0; len(chosen) < int(ask.Count); i++ {
+			if int32(free[i]) >= ask.Milli {
+				chosen = append(chosen, uint16(i))
+			}
+		}
+		return chosen
+	}
+	best, key := -1, uint64(0)
+	for i, f := range free {
+		if int32(f) < ask.Milli {
+			continue
+		}
+		k := uint64(f)
+		if p.policy.SeededDevices {
+			k = hash(p.policy.Seed, job.ID, string(rune('0'+i)))
+		}
+		if best < 0 || k < key {
+			best, key = i, k
+		}
+	}
+	return append(chosen, uint16(best))
+}

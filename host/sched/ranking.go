@@ -1,0 +1,238 @@
+package sched
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// batchRows is how many rows a filter or scorer is asked about at a time.
+const batchRows = 4096
+
+// ranking is what a policy answered for one job shape: per row its reason,
+// loss, tier and device mask, and the tree that orders them. It is right as of
+// one snapshot version and catches up from the change log.
+type ranking struct {
+	shape   *state.Shape
+	fit     fit
+	version uint64 // snapshot version caught up to
+	epoch   uint64
+	rows    []rankRow
+	tree    tree
+	counts  []reasonCount
+	fitting int
+	used    uint64 // for dropping the least recently used
+}
+
+// refused is the tier of rows that are not candidates.
+const refused = 255
+
+// rankRow is the answer for one row. A row that is not a candidate has a
+// reason or no node.
+type rankRow struct {
+	version uint64 // row version answered for
+	loss    float64
+	reason  poise.Reason
+	mask    uint32
+	tier    uint8
+	present bool
+}
+
+type reasonCount struct {
+	reason poise.Reason
+	nodes  int
+}
+
+// scratch holds the arrays of one batch; a Pipeline reuses it.
+type scratch struct {
+	changed []uint32
+	rows    []uint32
+	at      []uint32
+	reasons []poise.Reason
+	loss    []float64
+	mask    []uint32
+	more    []poise.Reason
+}
+
+// catchUp brings the ranking to the snapshot and says how many rows it looked
+// at.
+func (r *ranking) catchUp(p *Policy, job *state.Job, o *order, w *scratch) (int, error) {
+	snap := o.snap
+	epoch := uint64(0)
+	if e, ok := p.Scorer.(Epocher); ok {
+		epoch = e.Epoch(snap)
+	}
+	r.fit.resolve(job.Shape, snap)
+	changes, ok := snap.ChangesSince(r.version)
+	all := !ok || epoch != r.epoch || len(r.rows) != snap.Rows() || len(changes) > snap.Rows()/2
+	w.changed = w.changed[:0]
+	if all {
+		r.reset(snap)
+		for row := range uint32(snap.Rows()) {
+			w.changed = append(w.changed, row)
+		}
+	} else {
+		for _, row := range changes {
+			if e := &r.rows[row]; e.version != snap.RowVersion(row) {
+				e.version = snap.RowVersion(row)
+				w.changed = append(w.changed, row)
+			}
+		}
+	}
+	for rows := range slices.Chunk(w.changed, batchRows) {
+		if err := r.answer(p, snap, job, rows, w); err != nil {
+			r.version, r.rows = 0, nil // half a catch-up is none
+			return len(w.changed), err
+		}
+	}
+	o.rows = r.rows
+	if all {
+		r.tree.build(o)
+	} else {
+		for _, row := range w.changed {
+			r.tree.update(row, o)
+		}
+	}
+	r.version, r.epoch = snap.Version(), epoch
+	return len(w.changed), nil
+}
+
+func (r *ranking) reset(snap *state.Snapshot) {
+	if len(r.rows) != snap.Rows() {
+		r.rows = make([]rankRow, snap.Rows())
+	}
+	clear(r.rows)
+	r.tree.reset(snap.Rows())
+	r.counts, r.fitting = r.counts[:0], 0
+}
+
+// answer asks filters and scorer about rows and records what they say.
+func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows []uint32, w *scratch) error {
+	w.rows, w.reasons = w.rows[:0], w.reasons[:0]
+	for _, row := range rows {
+		e := &r.rows[row]
+		r.uncount(e)
+		e.version, e.loss, e.tier, e.present = snap.RowVersion(row), 0, refused, snap.Present(row)
+		if !e.present {
+			continue
+		}
+		e.reason = r.fit.reason(snap, row)
+		if e.reason == 0 {
+			w.rows = append(w.rows, row)
+		}
+	}
+	batch := state.Batch{Snap: snap, Job: job, Rows: w.rows}
+	for _, f := range p.Filters {
+		w.more = slices.Grow(w.more[:0], len(batch.Rows))[:len(batch.Rows)]
+		clear(w.more)
+		if err := f.Filter(&batch, w.more); err != nil {
+			return err
+		}
+		kept := batch.Rows[:0]
+		for i, row := range batch.Rows {
+			if r.rows[row].reason = w.more[i]; w.more[i] == 0 {
+				kept = append(kept, row)
+			}
+		}
+		batch.Rows = kept
+	}
+	n := len(batch.Rows)
+	w.loss = slices.Grow(w.loss[:0], n)[:n]
+	w.mask = slices.Grow(w.mask[:0], n)[:n]
+	if n > 0 {
+		if err := p.Scorer.Score(&batch, w.loss, w.mask); err != nil {
+			return err
+		}
+	}
+	protect := p.ProtectDevices && job.Shape.Request.Device.Count == 0
+	for i, row := range batch.Rows {
+		if math.IsNaN(w.loss[i]) || math.IsInf(w.loss[i], 0) {
+			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("policy %q", p.Name), Detail: fmt.Sprintf("loss of node %q: %v, expected a finite number", snap.Name(row), w.loss[i])}
+		}
+		e := &r.rows[row]
+		e.loss, e.mask, e.tier = Round(w.loss[i]), w.mask[i], 0
+		if protect && snap.Devices(row) > 0 {
+			e.tier = 1
+		}
+	}
+	for _, row := range rows {
+		r.count(&r.rows[row])
+	}
+	return nil
+}
+
+func (r *ranking) count(e *rankRow) {
+	switch {
+	case !e.present:
+	case e.reason == 0:
+		r.fitting++
+	default:
+		r.tally(e.reason, 1)
+	}
+}
+
+func (r *ranking) uncount(e *rankRow) {
+	switch {
+	case !e.present:
+	case e.reason == 0:
+		r.fitting--
+	default:
+		r.tally(e.reason, -1)
+	}
+	e.reason, e.present = 0, false
+}
+
+func (r *ranking) tally(reason poise.Reason, by int) {
+	for i := range r.counts {
+		if r.counts[i].reason == reason {
+			r.counts[i].nodes += by
+			return
+		}
+	}
+	r.counts = append(r.counts, reasonCount{reason: reason, nodes: by})
+}
+
+// order compares rows by (tier, loss, tie).
+type order struct {
+	rows      []rankRow
+	snap      *state.Snapshot
+	published []uint64 // number by row, for the rule Published
+}
+
+// less says whether row a comes before row b. Rows that are not candidates
+// come last. The rule Seeded depends on the job, so it is applied when picking.
+func (o *order) less(a, b uint32) bool {
+	if int(a) >= len(o.rows) {
+		return false
+	}
+	if int(b) >= len(o.rows) {
+		return true
+	}
+	x, y := &o.rows[a], &o.rows[b]
+	if x.tier != y.tier {
+		return x.tier < y.tier
+	}
+	if x.loss != y.loss {
+		return x.loss < y.loss
+	}
+	if x.tier == refused {
+		return a < b
+	}
+	if o.published != nil && o.published[a] != o.published[b] {
+		return o.published[a] < o.published[b]
+	}
+	return o.snap.Rank(a) < o.snap.Rank(b)
+}
+
+// candidate says whether the row passed the filters.
+func (r *ranking) candidate(row uint32) bool {
+	return int(row) < len(r.rows) && r.rows[row].tier != refused
+}
+
+// equal says whether two candidates differ in nothing but the tie.
+func (r *ranking) equal(a, b uint32) bool {
+	return r.rows[a].tier == r.rows[b].tier && r.rows[a].loss == r.rows[b].loss
+}

@@ -1,0 +1,172 @@
+package state
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+func (s *State) joinNode(n *poise.Node) error {
+	if err := n.Validate(); err != nil {
+		return err
+	}
+	if _, ok := s.rowOf[n.Name]; ok {
+		return conflict(fmt.Sprintf("join node %q", n.Name), "a node of that name is present, expected a new name")
+	}
+	if err := s.checkSymbols(n); err != nil {
+		return err
+	}
+	row := s.newRow()
+	s.rowOf[n.Name] = row
+	s.live.joins++
+	s.names.add(n.Name, row)
+	hot, cold := s.hotPage(row), s.coldPage(row)
+	i := row & pageMask
+	cold.ident[i] = &ident{name: n.Name, incarnation: s.live.joins}
+	hot.tasks[i], hot.running[i] = nil, 0
+	for d := range hot.width {
+		hot.allocated[d<<pageShift|int(i)] = 0
+	}
+	s.live.nodes++
+	s.describe(row, n)
+	return nil
+}
+
+func (s *State) changeNode(n *poise.Node) error {
+	if err := n.Validate(); err != nil {
+		return err
+	}
+	row, ok := s.rowOf[n.Name]
+	if !ok {
+		return notFound(fmt.Sprintf("change node %q", n.Name), "no such node")
+	}
+	if err := s.checkSymbols(n); err != nil {
+		return err
+	}
+	s.describe(row, n)
+	return nil
+}
+
+func (s *State) markNode(b poise.NodeMarked) error {
+	row, ok := s.rowOf[b.Name]
+	if !ok {
+		return notFound(fmt.Sprintf("mark node %q", b.Name), "no such node")
+	}
+	hot := s.hotPage(row)
+	f := &hot.flags[row&pageMask]
+	*f = setFlag(setFlag(*f, flagNotReady, b.NotReady), flagDrained, b.Drained)
+	s.touch(hot, row)
+	return nil
+}
+
+func (s *State) removeNode(name string) error {
+	row, ok := s.rowOf[name]
+	if !ok {
+		return notFound(fmt.Sprintf("remove node %q", name), "no such node")
+	}
+	delete(s.rowOf, name)
+	s.names.remove(name)
+	hot, cold := s.hotPage(row), s.coldPage(row)
+	i := row & pageMask
+	hot.flags[i], hot.tasks[i], hot.running[i] = 0, nil, 0
+	cold.ident[i], cold.devices[i], cold.kind[i], cold.model[i] = nil, 0, 0, 0
+	s.freeRows = append(s.freeRows, row)
+	s.live.nodes--
+	s.touch(hot, row)
+	return nil
+}
+
+// describe writes what the node says of itself into its row. Tasks stay: what
+// they hold is taken from the new devices, and allocated may exceed capacity.
+func (s *State) describe(row uint32, n *poise.Node) {
+	for i := range n.Capacity {
+		s.internDim(n.Capacity[i].Name)
+	}
+	hot, cold := s.hotPage(row), s.coldPage(row)
+	i := row & pageMask
+	width := 0
+	for k := range n.Capacity {
+		width = max(width, s.dimOf[n.Capacity[k].Name]+1)
+	}
+	hot.widen(width)
+	cold.widen(width)
+	for d := range cold.width {
+		cold.capacity[d<<pageShift|int(i)] = 0
+	}
+	for _, a := range n.Capacity {
+		cold.capacity[s.dimOf[a.Name]<<pageShift|int(i)] = a.Value
+	}
+	old := cold.ident[i]
+	cold.ident[i] = &ident{
+		name: old.name, incarnation: old.incarnation, cluster: n.Cluster,
+		labels: slices.Clone(n.Labels), taints: slices.Clone(n.Taints),
+	}
+	cold.kind[i], s.live.kinds = intern(s.live.kinds, n.Devices.Kind)
+	cold.model[i], s.live.models = intern(s.live.models, n.Devices.Model)
+	cold.devices[i] = uint8(n.Devices.Count)
+	f := uint8(flagPresent)
+	f = setFlag(f, flagNotReady, n.NotReady)
+	f = setFlag(f, flagDrained, n.Drained)
+	hot.flags[i] = setFlag(f, flagExclusive, n.Devices.Exclusive)
+	hot.restride(int(n.Devices.Count))
+	free := hot.free[int(i)*hot.stride:][:n.Devices.Count]
+	for d := range free {
+		free[d] = poise.WholeDevice
+	}
+	for l := hot.tasks[i]; l != nil; l = l.Next {
+		takeDevices(free, l.Task)
+	}
+	s.touch(hot, row)
+}
+
+func (s *State) newRow() uint32 {
+	if n := len(s.freeRows); n > 0 {
+		row := s.freeRows[n-1]
+		s.freeRows = s.freeRows[:n-1]
+		return row
+	}
+	row := uint32(s.live.rows)
+	s.live.rows++
+	if int(row>>pageShift) == len(s.live.hot) {
+		s.ownTable()
+		s.live.hot = append(s.live.hot, &hotPage{owner: s.generation})
+		s.live.cold = append(s.live.cold, &coldPage{owner: s.generation})
+	}
+	return row
+}
+
+// internDim gives a dimension its index on first sight. Only nodes do so: a
+// job that asks for a name nobody declares adds nothing to the table.
+func (s *State) internDim(name string) {
+	if _, ok := s.dimOf[name]; !ok {
+		s.dimOf[name] = len(s.live.dims)
+		s.live.dims = append(s.live.dims, name)
+	}
+}
+
+// checkSymbols refuses a node whose device kind or model would be one more
+// than the columns can number.
+func (s *State) checkSymbols(n *poise.Node) error {
+	if len(s.live.models) > math.MaxUint16 || len(s.live.kinds) > math.MaxUint16 {
+		return &poise.Error{Kind: poise.Limit, Op: fmt.Sprintf("node %q", n.Name), Detail: fmt.Sprintf("devices: more than %d kinds or models, expected fewer", math.MaxUint16)}
+	}
+	return nil
+}
+
+// intern gives the number of a name, appending it where it is new. Readers of
+// older snapshots keep their shorter slice.
+func intern(names []string, name string) (uint16, []string) {
+	if i := slices.Index(names, name); i >= 0 {
+		return uint16(i), names
+	}
+	return uint16(len(names)), append(names, name)
+}
+
+func setFlag(f uint8, flag uint8, on bool) uint8 {
+	if on {
+		return f | flag
+	}
+	return f &^ flag
+}

@@ -1,0 +1,25 @@
+package state
+
+import "github.com/poise-sched/poise/host/poise"
+
+// Job is a job as the state knows it: what was submitted, with the request
+// moved into its shape.
+type Job struct {
+	ID        poise.JobID
+	Name      string
+	Tenant    poise.TenantID
+	Priority  int32
+	Tasks     int32
+	RunTime   poise.Span
+	Submitted poise.Time
+	Seq       uint64 // arrival sequence, from 1
+	Shape     *Shape
+
+	task *Task // where it runs, nil while it waits
+}
+
+// Waiting says whether the job holds no node.
+func (j *Job) Waiting() bool { return j.task == nil }
+
+// Task is where the job runs, or nil while it waits.
+func (j *Job) Task() *Task { return j.task }

@@ -1,0 +1,187 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Settings of a State. They are part of what decisions depend on.
+type Settings struct {
+	// DemandHalfLife is the number of arrivals after which a count of the
+	// demand profile has halved; 0 keeps all counts.
+	DemandHalfLife float64
+}
+
+// State is the fleet and its jobs. It belongs to one goroutine; others read
+// snapshots.
+type State struct {
+	live       Snapshot
+	generation uint64 // pages with another owner are shared with a snapshot
+	tableOwner uint64 // owner of the page slices
+	rowOf      map[string]uint32
+	freeRows   []uint32
+	dimOf      map[string]int
+	jobs       map[poise.JobID]*Job
+	shapes     shapes
+	names      names
+	demand     demand
+	index      uint64
+	now        poise.Time
+}
+
+// New gives an empty state.
+func New(s Settings) (*State, error) {
+	if !(s.DemandHalfLife >= 0) || s.DemandHalfLife > 1e12 {
+		return nil, &poise.Error{
+			Kind: poise.Invalid, Op: "new state",
+			Detail: fmt.Sprintf("demand half-life: %v arrivals, expected 0 to 1e12", s.DemandHalfLife),
+		}
+	}
+	return &State{
+		live: Snapshot{
+			dims:   []string{"cpu", "memory"},
+			kinds:  []string{""},
+			models: []string{""},
+		},
+		rowOf:  map[string]uint32{},
+		dimOf:  map[string]int{"cpu": 0, "memory": 1},
+		jobs:   map[poise.JobID]*Job{},
+		shapes: shapes{byKey: map[string]*Shape{}},
+		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
+	}, nil
+}
+
+// View gives the present state without copying anything. It is valid until the
+// next Apply and only for the goroutine that owns the State.
+func (s *State) View() *Snapshot {
+	s.names.flush(s.setRank)
+	return &s.live
+}
+
+// Snapshot gives the present state for keeping: later events change copies of
+// the pages they touch.
+func (s *State) Snapshot() *Snapshot {
+	s.names.flush(s.setRank)
+	snap := s.live
+	s.generation++
+	return &snap
+}
+
+// Job gives a job that waits or runs, or nil. It must not be changed and is
+// valid until the next Apply.
+func (s *State) Job(id poise.JobID) *Job { return s.jobs[id] }
+
+// Jobs is the number of jobs that wait or run.
+func (s *State) Jobs() int { return len(s.jobs) }
+
+// Shapes is the number of distinct shapes of the jobs that wait or run.
+func (s *State) Shapes() int { return len(s.shapes.byKey) }
+
+// Row gives the row of a present node.
+func (s *State) Row(node string) (uint32, bool) {
+	row, ok := s.rowOf[node]
+	return row, ok
+}
+
+// Demand gives what kinds of device jobs have arrived and how often, in order
+// of first arrival.
+func (s *State) Demand() []Seen { return s.demand.counts() }
+
+// Index is the index of the last event applied.
+func (s *State) Index() uint64 { return s.index }
+
+// Apply makes the event part of the state. The event's index must follow the
+// last one. An event that does not apply (a job that is not there, a placement
+// that does not fit) gives a poise.Error and leaves the state as it was.
+func (s *State) Apply(ev poise.Event) error {
+	if ev.Index != s.index+1 {
+		return conflict("apply event", fmt.Sprintf("index %d, expected %d", ev.Index, s.index+1))
+	}
+	if err := s.apply(ev); err != nil {
+		return err
+	}
+	s.index, s.now = ev.Index, ev.At
+	return nil
+}
+
+func (s *State) apply(ev poise.Event) error {
+	switch b := ev.Body.(type) {
+	case poise.NodeJoined:
+		return s.joinNode(&b.Node)
+	case poise.NodeChanged:
+		return s.changeNode(&b.Node)
+	case poise.NodeMarked:
+		return s.markNode(b)
+	case poise.NodeLeft:
+		return s.removeNode(b.Name)
+	case poise.JobSubmitted:
+		return s.submitJob(&b.Job, ev.At)
+	case poise.JobPlaced:
+		return s.placeJob(&b.Placement, ev.At)
+	case poise.JobFinished:
+		return s.finishJob(b.Job)
+	case poise.JobRequeued:
+		return s.requeueJob(b.Job)
+	case poise.JobWithdrawn:
+		return s.withdrawJob(b.Job)
+	case poise.ProfileBuilt:
+		s.live.profiles = b.Profiles
+		return nil
+	}
+	return &poise.Error{Kind: poise.Invalid, Op: "apply event", Detail: fmt.Sprintf("body %T, expected an event of package poise", ev.Body)}
+}
+
+// hotPage gives the page of a row for writing, copied if a snapshot shares it.
+func (s *State) hotPage(row uint32) *hotPage {
+	s.ownTable()
+	i := row >> pageShift
+	if p := s.live.hot[i]; p.owner != s.generation {
+		s.live.hot[i] = p.clone(s.generation)
+	}
+	return s.live.hot[i]
+}
+
+func (s *State) coldPage(row uint32) *coldPage {
+	s.ownTable()
+	i := row >> pageShift
+	if p := s.live.cold[i]; p.owner != s.generation {
+		s.live.cold[i] = p.clone(s.generation)
+	}
+	return s.live.cold[i]
+}
+
+func (s *State) ownTable() {
+	if s.tableOwner != s.generation {
+		s.live.hot = append([]*hotPage(nil), s.live.hot...)
+		s.live.cold = append([]*coldPage(nil), s.live.cold...)
+		s.tableOwner = s.generation
+	}
+}
+
+// touch gives the row a new version and logs it.
+func (s *State) touch(p *hotPage, row uint32) {
+	l := &s.live
+	// The log is cut to its newer half when it has grown to four times the
+	// fleet; a cache that is further behind looks at every row anyway.
+	if limit := max(4*l.rows, 4096); len(l.changes) >= limit {
+		cut := len(l.changes) / 2
+		l.changes = append(make([]uint32, 0, limit), l.changes[cut:]...)
+		l.changesBase += uint64(cut)
+	}
+	l.version++
+	l.changes = append(l.changes, row)
+	p.version[row&pageMask] = l.version
+}
+
+func (s *State) setRank(row uint32, rank uint64) {
+	s.coldPage(row).rank[row&pageMask] = rank
+}
+
+func conflict(op, detail string) error {
+	return &poise.Error{Kind: poise.Conflict, Op: op, Detail: detail}
+}
+
+func notFound(op, detail string) error {
+	return &poise.Error{Kind: poise.NotFound, Op: op, Detail: detail}
+}
