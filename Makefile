@@ -1,0 +1,62 @@
+# Needs Go and make. gcc with libc6-dev adds the race detector to the tests.
+# Tools run at a fixed version of their own, so go.mod stays the product's.
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     := go run mvdan.cc/gofumpt@v0.12.0
+
+# Published data that cannot be kept in the repository lies beside it.
+OPENB ?= ../shared/traces/openb
+
+# Modules apart from the product's: tests with heavy dependencies of their own.
+NESTED = $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
+
+# -race where a C compiler and the C library's headers are there, else nothing.
+RACE = $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
+
+FUZZTIME ?= 10s
+FUZZ     ?= Fuzz
+
+.PHONY: help build demo test test-all unit nested fuzz bench openb lint clean
+
+help: ## what can be made (this list)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the poise binary, bin/poise
+	go build -trimpath -o bin/poise ./cmd/poise
+
+demo: build ## a mixed fleet and two tenants: what was decided and why
+	bin/poise sim run --nodes examples/fleets/mixed.yaml --jobs examples/jobs/two-tenants.yaml --mode replay
+
+test: unit nested lint ## every check of a change: tests with the race detector, nested modules, lint
+
+test-all: test fuzz openb ## the same, then every fuzz target and the published experiment
+
+unit: ## the product's tests, with the race detector where gcc is there
+	@race='$(RACE)'; \
+	[ -n "$$race" ] || echo 'no race detector: it needs gcc and the C headers (Debian: apt-get install gcc libc6-dev)'; \
+	[ -d ../shared/golden ] || echo 'no ../shared/golden: the tests that compare with published results skip'; \
+	set -x; go test $$race ./...
+
+nested: ## the tests in modules of their own under test/
+	@set -e; for m in $(NESTED); do (set -x; cd $$m && go test ./...); done
+
+fuzz: ## each fuzz target for FUZZTIME (10s); one of them: make fuzz FUZZ=FuzzParse
+	@set -e; grep -rHo --include='*_test.go' --exclude-dir=test '^func $(FUZZ)[A-Za-z0-9_]*' . | sed 's/:func / /' | \
+	while read -r file name; do \
+		(set -x; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")") </dev/null; \
+	done
+
+bench: ## measured figures: name, value, unit, goal, holds or falls short
+	@go run ./test/bench
+
+openb: build ## the published experiment on all workloads and seeds, against every baseline (needs OPENB)
+	bin/poise sim compare --nodes $(OPENB)/openb_node_list_gpu_node.csv.gz --jobs $(OPENB)/openb_pod_list_default.csv.gz --mode inflate
+
+lint: ## vet, staticcheck, gofumpt and the rules on the tree (host/archtest)
+	go vet ./...
+	$(STATICCHECK) ./...
+	@set -e; for m in $(NESTED); do (set -x; cd $$m && go vet ./... && $(STATICCHECK) ./...); done
+	@out=$$($(GOFUMPT) -l .) && if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	go test ./host/archtest
+
+clean: ## what was built and measured
+	rm -rf bin out

@@ -1,0 +1,84 @@
+package archtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// broughtIn are the modules that come only because a module of the rules
+// requires them.
+var broughtIn = []string{
+	"github.com/inconshreveable/mousetrap", // cobra, on Windows
+	"golang.org/x/sys",                     // x/term
+	"golang.org/x/tools",                   // go-internal
+}
+
+// goMod is what `go mod edit -json` prints, as far as it matters here.
+type goMod struct {
+	Require []struct {
+		Path     string
+		Indirect bool
+	}
+	Replace []struct{ Old struct{ Path string } }
+}
+
+// checkModules finds required modules that no row of the rules and no test
+// needs, and replacements, which hold only for who builds in this folder.
+func checkModules(m goMod) []string {
+	direct := slices.Clone(testModules)
+	for _, r := range rules {
+		direct = append(direct, r.third...)
+	}
+	var found []string
+	for _, r := range m.Require {
+		if slices.Contains(direct, r.Path) || r.Indirect && slices.Contains(broughtIn, r.Path) {
+			continue
+		}
+		found = append(found, fmt.Sprintf("go.mod: %s is in no row of host/archtest/rules_test.go and not among what those bring in", r.Path))
+	}
+	for _, r := range m.Replace {
+		found = append(found, fmt.Sprintf("go.mod: replaces %s, which breaks go install of a version", r.Old.Path))
+	}
+	return found
+}
+
+func readMod(t *testing.T, name string) goMod {
+	t.Helper()
+	if _, err := os.ReadFile(name); err != nil { // so that the test runs again when it changes
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "mod", "edit", "-json", name).Output()
+	if err != nil {
+		t.Fatalf("go mod edit -json %s: %v", name, err)
+	}
+	var m goMod
+	if err := json.Unmarshal(out, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestModules(t *testing.T) {
+	report(t, checkModules(readMod(t, filepath.Join(root(t), "go.mod"))))
+}
+
+func TestCheckModules(t *testing.T) {
+	f := func(text string, words ...string) {
+		t.Helper()
+		name := filepath.Join(t.TempDir(), "go.mod")
+		if err := os.WriteFile(name, []byte("module example.org/m\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(t, checkModules(readMod(t, name)), words...)
+	}
+	f("require (\n\tgonum.org/v1/gonum v0.17.0\n\tpgregory.net/rapid v1.3.0\n\tgolang.org/x/sys v0.1.0 // indirect\n)")
+	f("require golang.org/x/sys v0.1.0", "golang.org/x/sys is in no row")
+	f("require k8s.io/apimachinery v0.37.2", "k8s.io/apimachinery is in no row")
+	f("require k8s.io/apimachinery v0.37.2 // indirect", "k8s.io/apimachinery is in no row")
+	f("replace gonum.org/v1/gonum => ../gonum", "replaces gonum.org/v1/gonum")
+}

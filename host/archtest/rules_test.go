@@ -1,0 +1,143 @@
+package archtest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule says what the source of one package may import beyond the standard
+// library. Tests are freer: see checkImports.
+type rule struct {
+	core  bool     // below the purity line
+	may   []string // packages of Poise; anyCore stands for all below the line
+	third []string // modules
+	rand  bool     // may make a seeded math/rand.Rand: the published experiment needs Go's classic source
+}
+
+const anyCore = "every package of the core"
+
+// Modules that more than one package may use.
+const (
+	gonum      = "gonum.org/v1/gonum"
+	yaml       = "go.yaml.in/yaml/v3"
+	pflag      = "github.com/spf13/pflag"
+	prometheus = "github.com/prometheus/client_golang"
+)
+
+// rules has a row for every package that is or will be: the import graph. A
+// shell package is named after what it adapts and knows the core, never
+// another shell package; daemon and cli compose them.
+var rules = map[string]rule{
+	"abi":               {core: true},
+	"host/resource":     {core: true},
+	"host/poise":        {core: true, may: []string{"host/resource"}},
+	"host/state":        {core: true, may: []string{"host/poise", "host/resource"}},
+	"host/queue":        {core: true, may: []string{"host/poise", "host/resource"}},
+	"host/spectral":     {core: true, third: []string{gonum}},
+	"host/model":        {core: true, may: []string{"host/spectral", "host/state", "host/poise", "host/resource"}, third: []string{gonum}},
+	"host/balance":      {core: true, may: []string{"host/state", "host/poise", "host/resource"}, third: []string{gonum}},
+	"host/sched":        {core: true, may: []string{"host/model", "host/state", "host/poise", "host/resource"}},
+	"host/sim":          {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
+	"host/sim/baseline": {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},
+
+	// The purity line.
+
+	"host/manifest":     {may: []string{anyCore}, third: []string{yaml}},
+	"host/report":       {may: []string{anyCore}},
+	"host/policy":       {may: []string{"abi", "host/state", "host/poise", "host/resource"}, third: []string{"github.com/tetratelabs/wazero"}},
+	"host/registry":     {may: []string{"host/policy", "host/poise", "abi"}, third: []string{"oras.land/oras-go/v2", "aead.dev/minisign"}},
+	"host/store":        {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
+	"host/engine":       {may: []string{"host/poise", "host/resource"}},
+	"host/engine/local": {may: []string{"host/engine", "host/poise", "host/resource"}},
+	// Its Kubernetes client comes with the engine; until then nothing of it may
+	// be in go.mod.
+	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
+	"host/node":        {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
+	"host/api":         {may: []string{anyCore}, third: []string{"github.com/danielgtaylor/huma/v2", "github.com/coreos/go-oidc/v3", "golang.org/x/time", prometheus}},
+	"host/api/client":  {may: []string{"host/poise", "host/resource"}},
+	"host/ui":          {may: []string{anyCore, "host/report"}},
+	"host/config": {third: []string{
+		"github.com/knadh/koanf/v2", "github.com/knadh/koanf/parsers/yaml", "github.com/knadh/koanf/providers/env/v2",
+		"github.com/knadh/koanf/providers/file", "github.com/knadh/koanf/providers/posflag", "github.com/knadh/koanf/providers/structs", pflag,
+	}},
+	"host/telemetry": {third: []string{prometheus}},
+	"host/daemon": {
+		may: []string{
+			anyCore, "host/manifest", "host/policy", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/kube",
+			"host/node", "host/api", "host/ui", "host/config", "host/telemetry",
+		},
+		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
+	},
+	"host/cli": {
+		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/config", "host/daemon", "host/api/client"},
+		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term"},
+	},
+	"cmd/poise":     {may: []string{"host/cli"}},
+	"test/bench":    {may: []string{anyCore, "host/manifest", "host/report"}},
+	"host/archtest": {},
+}
+
+// testModules may be imported by any test, and by nothing else.
+var testModules = []string{
+	"pgregory.net/rapid", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "github.com/chromedp/chromedp",
+}
+
+// pureStd is the part of the standard library that the core may import: what
+// computes and nothing else. Missing on purpose: time (poise.Time and
+// poise.Span serve), io, os, net, log, context, sync, runtime, unsafe, and
+// hash/maphash, which differs from run to run.
+var pureStd = []string{
+	"bytes", "cmp", "container/heap", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash", "hash/fnv",
+	"iter", "maps", "math", "math/big", "math/bits", "slices", "sort", "strconv", "strings", "unicode", "unicode/utf8",
+}
+
+// allowed spells out which packages of Poise r lets in.
+func (r rule) allowed() []string {
+	var all []string
+	for _, m := range r.may {
+		if m != anyCore {
+			all = append(all, m)
+			continue
+		}
+		for name, other := range rules {
+			if other.core {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// within says whether an import path is of one of the modules.
+func within(importPath string, modules []string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool {
+		return importPath == m || strings.HasPrefix(importPath, m+"/")
+	})
+}
+
+// The table itself: the core stays below the line, and every name in it has a
+// row.
+func TestRulesHoldTogether(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		for _, m := range rules[name].allowed() {
+			other, known := rules[m]
+			if !known {
+				t.Errorf("%s may import %s, which has no row", name, m)
+			}
+			if rules[name].core && !other.core {
+				t.Errorf("%s is core and may import %s, which is not", name, m)
+			}
+		}
+		if !rules[name].core {
+			continue
+		}
+		for _, m := range rules[name].third {
+			if m != gonum {
+				t.Errorf("%s is core and may import %s; gonum alone is let in there", name, m)
+			}
+		}
+	}
+}
