@@ -108,11 +108,11 @@ func TestPackageComments(t *testing.T) {
 }
 
 func TestTopLevel(t *testing.T) {
-	entries, err := os.ReadDir(root(t))
+	entries, err := os.ReadDir(top)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gitignore, err := os.ReadFile(filepath.Join(root(t), ".gitignore"))
+	gitignore, err := os.ReadFile(filepath.Join(top, ".gitignore"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func readMod(t *testing.T, name string) goMod {
 }
 
 func TestModules(t *testing.T) {
-	report(t, checkModules(readMod(t, filepath.Join(root(t), "go.mod"))))
+	report(t, checkModules(readMod(t, filepath.Join(top, "go.mod"))))
 }
 
 func TestCheckModules(t *testing.T) {

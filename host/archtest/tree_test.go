@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -131,23 +132,27 @@ func fake(t *testing.T, dir string, sources ...string) *pkg {
 	return p
 }
 
-// root gives the folder of the product's go.mod.
-func root(t *testing.T) string {
+// top is the repository's root, seen from this package's folder.
+var top = filepath.Join("..", "..")
+
+// tree gives every package of the repository, in order of folder.
+func tree(t *testing.T) []*pkg {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	pkgs, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return pkgs
 }
 
-// tree parses every Go file of the repository, in order of folder.
-func tree(t *testing.T) []*pkg {
+// product is tree without the nested modules.
+func product(t *testing.T) []*pkg {
 	t.Helper()
-	top := root(t)
+	return slices.DeleteFunc(slices.Clone(tree(t)), func(p *pkg) bool { return p.nested })
+}
+
+// parsed parses every Go file of the repository, once for all tests.
+var parsed = sync.OnceValues(func() ([]*pkg, error) {
 	var pkgs []*pkg
 	var nested []string // folders of nested modules, each with a trailing slash
 	err := filepath.WalkDir(top, func(full string, d fs.DirEntry, err error) error {
@@ -191,17 +196,8 @@ func tree(t *testing.T) []*pkg {
 		}
 		return pkgs[i].add(rel, src)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pkgs
-}
-
-// product is tree without the nested modules.
-func product(t *testing.T) []*pkg {
-	t.Helper()
-	return slices.DeleteFunc(tree(t), func(p *pkg) bool { return p.nested })
-}
+	return pkgs, err
+})
 
 // hidden says whether the go command passes over files and folders of this
 // name.
