@@ -45,7 +45,7 @@ func ParseDevices(kind, text string) (count, milli int32, err error) {
 	case amount <= whole:
 		return 1, int32(amount), nil
 	case amount%whole != 0:
-		return 0, 0, fmt.Errorf("%s: %q is one device and a part of another or more, expected whole devices or a share of one, such as 2, 0.5 or 500m", kind, text)
+		return 0, 0, fmt.Errorf("%s: %q, expected whole devices or a share of one, such as 2, 0.5 or 500m", kind, text)
 	case amount/whole > math.MaxInt32:
 		return 0, 0, fmt.Errorf("%s: %q is too large, expected at most %d devices", kind, text, math.MaxInt32)
 	}
