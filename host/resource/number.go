@@ -129,8 +129,8 @@ func (n *number) zero() bool {
 }
 
 // round gives the number as an integer, up or down, or false where it does not
-// fit in an int64. It changes the digits. The work is exact: the digits behind the point are doubled in
-// decimal, with the carry going into the integer.
+// fit in an int64. It changes the digits. The work is exact: the digits behind
+// the point are doubled in decimal, with the carry going into the integer.
 func (n *number) round(up bool) (int64, bool) {
 	whole := int64(0)
 	for i := 0; i < n.point && (i < n.len || whole > 0); i++ {

@@ -18,8 +18,8 @@ import (
 // m is a thousandth, k to E are powers of 1000, Ki to Ei powers of 1024; "1E"
 // is the suffix and "1E0" an exponent. The suffixes n and u are refused: no
 // dimension is finer than a thousandth, and the Kubernetes API itself rounds
-// up to one before it stores a resource list. A negative amount, an amount
-// beyond an int64 of base units, and a text over 128 bytes are errors.
+// what it stores for nodes and pods up to thousandths. A negative amount, an
+// amount beyond an int64 of base units, and a text over 128 bytes are errors.
 func ParseRequest(name, text string) (int64, error) {
 	return parse(name, text, UnitOf(name), true)
 }
