@@ -20,11 +20,18 @@ import (
 // lowest device with that amount is part of the answer. A Demand keeps what it
 // has evaluated and belongs to one goroutine.
 type Demand struct {
-	params  Params
-	kernels map[string]*kernel // by device kind
-	profile []*poise.Profile   // that the kernels were made from
-	byKind  []*kernel          // by kind symbol
-	memo    *memo
+	params Params
+	byKind []*kernel // by kind symbol, nil without a profile
+	memo   *memo
+	rows   []rowDegrees
+}
+
+// rowDegrees is what the row's node state and its degrees were at a row
+// version, within one epoch.
+type rowDegrees struct {
+	version uint64
+	state   nodeState
+	degrees degrees
 }
 
 // NewDemand makes the scorer with these constants.
@@ -63,6 +70,9 @@ func newTake(shape *state.Shape) take {
 
 // prepare makes kernels for the profiles in force.
 func (d *Demand) prepare(snap *state.Snapshot) {
+	if n := snap.Rows(); n > len(d.rows) {
+		d.rows = append(d.rows, make([]rowDegrees, n-len(d.rows))...)
+	}
 	kinds := snap.Kinds()
 	current := len(d.byKind) == len(kinds)
 	for i := 1; current && i < len(kinds); i++ {
@@ -72,6 +82,7 @@ func (d *Demand) prepare(snap *state.Snapshot) {
 		return
 	}
 	d.memo.forget()
+	clear(d.rows)
 	d.byKind = d.byKind[:0]
 	for _, kind := range kinds {
 		var k *kernel
@@ -95,25 +106,30 @@ func (d *Demand) score(snap *state.Snapshot, row uint32, t *take) (float64, uint
 	if kind == 0 || d.byKind[kind] == nil {
 		return 0, 0
 	}
-	k := d.byKind[kind]
-	before := readState(snap, row)
-	after := before
+	k, before := d.byKind[kind], d.before(snap, row)
+	after := before.state
 	after.cpu -= t.cpu
 	after.memory = (snap.Idle(row, 1) - t.memory) / mib
-	was := d.degrees(k, &before, snap)
-	switch {
-	case t.device.Count == 0:
-		return d.loss(k, &before, was, d.degrees(k, &after, snap)), 0
-	case !t.device.Shared():
-		after.whole -= uint8(t.device.Count)
-		return d.loss(k, &before, was, d.degrees(k, &after, snap)), 0
+	if t.device.Shared() {
+		return d.share(k, snap, row, before, &after, uint16(t.device.Milli))
 	}
-	return d.share(k, snap, row, &before, &after, was, uint16(t.device.Milli))
+	after.whole -= uint8(t.device.Count)
+	return d.loss(k, before, d.degrees(k, &after, snap)), 0
+}
+
+// before gives the row's state and degrees, which all shapes share.
+func (d *Demand) before(snap *state.Snapshot, row uint32) *rowDegrees {
+	r := &d.rows[row]
+	if v := snap.RowVersion(row); r.version != v {
+		r.version, r.state = v, readState(snap, row)
+		r.degrees = d.degrees(d.byKind[r.state.kind], &r.state, snap)
+	}
+	return r
 }
 
 // share evaluates the placement on each distinct free amount that fits and
 // gives the smallest loss with the lowest device that has that amount.
-func (d *Demand) share(k *kernel, snap *state.Snapshot, row uint32, before, after *nodeState, was degrees, milli uint16) (float64, uint32) {
+func (d *Demand) share(k *kernel, snap *state.Snapshot, row uint32, before *rowDegrees, after *nodeState, milli uint16) (float64, uint32) {
 	best, device := 0.0, -1
 	free := snap.Free(row)
 	for i, amount := range free {
@@ -122,7 +138,7 @@ func (d *Demand) share(k *kernel, snap *state.Snapshot, row uint32, before, afte
 		}
 		s := *after
 		s.takePart(amount, milli)
-		if l := d.loss(k, before, was, d.degrees(k, &s, snap)); device < 0 || l < best {
+		if l := d.loss(k, before, d.degrees(k, &s, snap)); device < 0 || l < best {
 			best, device = l, i
 		}
 	}
@@ -139,8 +155,8 @@ func seenBefore(free []uint16, amount uint16) bool {
 }
 
 // loss is the difference of the matrices for the state's idle weights.
-func (d *Demand) loss(k *kernel, before *nodeState, was, is degrees) float64 {
-	w := float64(before.idleMilli()) / poise.WholeDevice / k.profile.LargestDevices
+func (d *Demand) loss(k *kernel, before *rowDegrees, is degrees) float64 {
+	w, was := k.idleWeight(&before.state), before.degrees
 	m1, m2 := float64(w*was.gpu), float64(w*is.gpu)
 	return float64(d.params.Lambda*(was.room-is.room)) + (m1 - m2)
 }
@@ -161,19 +177,22 @@ func (d *Demand) Explain(snap *state.Snapshot, job *state.Job, row uint32, devic
 	if kind == 0 || d.byKind[kind] == nil {
 		return "demand", nil
 	}
-	k, t := d.byKind[kind], newTake(job.Shape)
-	before := readState(snap, row)
-	after := before
+	k, t, before := d.byKind[kind], newTake(job.Shape), d.before(snap, row)
+	after := before.state
 	after.cpu -= t.cpu
 	after.memory = (snap.Idle(row, 1) - t.memory) / mib
 	for _, i := range devices {
 		after.takePart(snap.Free(row)[i], uint16(t.device.Milli))
 	}
-	was, is := d.degrees(k, &before, snap), d.degrees(k, &after, snap)
-	w := float64(before.idleMilli()) / poise.WholeDevice / k.profile.LargestDevices
-	room := (k.profile.IdleDevices + 1) / k.profile.LargestDevices
+	was, is := before.degrees, d.degrees(k, &after, snap)
+	w, room := k.idleWeight(&before.state), (k.profile.IdleDevices+1)/k.profile.LargestDevices
 	return "demand", []poise.Column{
 		{Name: k.profile.Kind, Factor: 1, Weight: w, Before: was.gpu, After: is.gpu, M1: w * was.gpu, M2: w * is.gpu},
 		{Name: "room", Factor: d.params.Lambda, Weight: room, Before: was.room / room, After: is.room / room, M1: was.room, M2: is.room},
 	}
+}
+
+// idleWeight is w: the idle devices against those of the largest node.
+func (k *kernel) idleWeight(s *nodeState) float64 {
+	return float64(s.idleMilli()) / poise.WholeDevice / k.profile.LargestDevices
 }

@@ -21,18 +21,29 @@ type kernel struct {
 	plans   []*plan // by model symbol, made when first needed
 }
 
-// plan holds the shapes of a profile, in profile order, as parallel arrays.
-// Requests that several shapes share are divided once: shape m takes its
-// copies from byCPU[cpu[m]], byMemory[memory[m]] and byDevice[device[m]].
+// plan holds the shapes of a profile that a device model may hold, those with
+// one device ask together: on a node that cannot meet the ask all of them are
+// passed over at once. Sums run in this order, which is fixed by the profile.
+// Amounts that several shapes share are divided once.
 type plan struct {
-	shape               []int // position in the profile
-	cpu, memory, device []uint16
-	gain                []float64 // p_m * a_m
-	scarcity            []float64 // h_m
+	groups []group
+	shapes []planShape
 
 	cpuInverse, memoryInverse []float64
-	asks                      []deviceAsk
-	byCPU, byMemory, byDevice []int64
+	byCPU, byMemory           []int64 // copies that each distinct amount allows
+}
+
+// group is the shapes with one device ask: plan.shapes[from:to].
+type group struct {
+	ask      deviceAsk
+	from, to int
+}
+
+type planShape struct {
+	cpu, memory uint16  // position in byCPU and byMemory
+	at          int32   // position in the profile
+	gain        float64 // p_m * a_m
+	scarcity    float64 // h_m
 }
 
 type deviceAsk struct{ count, milli int32 }
@@ -61,23 +72,32 @@ func (k *kernel) plan(model uint16, models []string) *plan {
 func newPlan(profile *poise.Profile, model string) *plan {
 	p := &plan{}
 	var cpus, memories []int64
+	var asks []deviceAsk
 	for i := range profile.Shapes {
-		m := &profile.Shapes[i]
-		if len(m.Models) > 0 && !slices.Contains(m.Models, model) {
-			continue
+		number(&asks, askOf(&profile.Shapes[i]))
+	}
+	for _, ask := range asks {
+		from := len(p.shapes)
+		for i := range profile.Shapes {
+			m := &profile.Shapes[i]
+			if askOf(m) != ask || len(m.Models) > 0 && !slices.Contains(m.Models, model) {
+				continue
+			}
+			p.shapes = append(p.shapes, planShape{
+				cpu: number(&cpus, m.CPU), memory: number(&memories, m.Memory), at: int32(i),
+				gain: m.Share * m.Ask(), scarcity: m.Scarcity,
+			})
 		}
-		p.shape = append(p.shape, i)
-		p.cpu = append(p.cpu, number(&cpus, m.CPU))
-		p.memory = append(p.memory, number(&memories, m.Memory))
-		p.device = append(p.device, number(&p.asks, deviceAsk{m.Count, m.Milli}))
-		p.gain = append(p.gain, m.Share*m.Ask())
-		p.scarcity = append(p.scarcity, m.Scarcity)
+		if len(p.shapes) > from {
+			p.groups = append(p.groups, group{ask: ask, from: from, to: len(p.shapes)})
+		}
 	}
 	p.cpuInverse, p.byCPU = inverses(cpus), make([]int64, len(cpus))
 	p.memoryInverse, p.byMemory = inverses(memories), make([]int64, len(memories))
-	p.byDevice = make([]int64, len(p.asks))
 	return p
 }
+
+func askOf(m *poise.ProfileShape) deviceAsk { return deviceAsk{m.Count, m.Milli} }
 
 // number gives the position of v in values, appending it where it is new.
 func number[T comparable](values *[]T, v T) uint16 {
@@ -115,27 +135,22 @@ func divide(out []int64, n int64, inverse []float64) {
 	}
 }
 
-// copies fills byCPU, byMemory and byDevice for a state: shape m fits
-// k_m = min(byCPU, byMemory, byDevice) times.
-func (p *plan) copies(s *nodeState) {
+// divideIdle fills byCPU and byMemory for a state.
+func (p *plan) divideIdle(s *nodeState) {
 	divide(p.byCPU, s.cpu, p.cpuInverse)
 	divide(p.byMemory, s.memory, p.memoryInverse)
-	for i, ask := range p.asks {
-		if ask.count > 1 || ask.milli == poise.WholeDevice {
-			p.byDevice[i] = int64(int32(s.whole) / ask.count)
-			continue
-		}
-		sum := int32(s.whole) * (poise.WholeDevice / ask.milli)
-		for _, part := range s.part[:s.parts] {
-			sum += int32(part) / ask.milli
-		}
-		p.byDevice[i] = int64(sum)
-	}
 }
 
-// fit is k_m after copies.
-func (p *plan) fit(m int) int64 {
-	return min(p.byCPU[p.cpu[m]], p.byMemory[p.memory[m]], p.byDevice[p.device[m]])
+// copies is how often the free devices of a state meet the ask.
+func (a deviceAsk) copies(s *nodeState) int64 {
+	if a.milli == poise.WholeDevice {
+		return int64(uint32(s.whole) / uint32(a.count))
+	}
+	sum := uint32(s.whole) * (poise.WholeDevice / uint32(a.milli))
+	for _, part := range s.part[:s.parts] {
+		sum += uint32(part) / uint32(a.milli)
+	}
+	return int64(sum)
 }
 
 // degrees evaluates a state.
@@ -145,17 +160,20 @@ func (k *kernel) degrees(s *nodeState, models []string) degrees {
 		return degrees{}
 	}
 	p := k.plan(s.model, models)
-	p.copies(s)
+	p.divideIdle(s)
 	var use, room float64
-	gain, scarcity := p.gain, p.scarcity[:len(p.gain)]
-	for m := range gain {
-		n := p.fit(m)
-		if n == 0 {
+	for _, g := range p.groups {
+		most := g.ask.copies(s)
+		if most == 0 {
 			continue
 		}
-		copies := float64(n)
-		use = float64(gain[m]*copies) + use
-		room = float64(scarcity[m]*copies) + room
+		shapes := p.shapes[g.from:g.to]
+		for i := range shapes {
+			m := &shapes[i]
+			copies := float64(min(p.byCPU[m.cpu], p.byMemory[m.memory], most)) // k_m
+			use = float64(m.gain*copies) + use
+			room = float64(m.scarcity*copies) + room
+		}
 	}
 	return degrees{gpu: k.params.power(use / (float64(idle) / poise.WholeDevice)), room: room}
 }
@@ -178,9 +196,12 @@ func addScarcity(profile *poise.Profile, snap *state.Snapshot, params *Params) {
 		}
 		idle += milli
 		p := k.plan(s.model, snap.Models())
-		p.copies(&s)
-		for m, at := range p.shape {
-			fits[at] += p.fit(m)
+		p.divideIdle(&s)
+		for _, g := range p.groups {
+			most := g.ask.copies(&s)
+			for _, m := range p.shapes[g.from:g.to] {
+				fits[m.at] += min(p.byCPU[m.cpu], p.byMemory[m.memory], most)
+			}
 		}
 	}
 	profile.IdleDevices = float64(idle) / poise.WholeDevice

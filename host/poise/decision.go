@@ -35,6 +35,10 @@ type Decision struct {
 	// others were known from before.
 	Looked int
 
+	// Reasons are the distinct reasons of the refused nodes, in no order that
+	// matters, where the job was not placed: what could help it.
+	Reasons []Reason
+
 	// Filled where the full decision was asked for.
 	Refused []ReasonCount // by falling count, then code, then dimension
 	Nearest *Miss         // nil when placed

@@ -35,17 +35,19 @@ func (c ReasonCode) String() string { return reasonTexts[c] }
 // it were empty, ready and not drained.
 func (c ReasonCode) Lasting() bool { return c != Fits && c < NodeNotReady }
 
-// Reason is a code and, for CapacityShort and IdleShort, which of the requested
-// dimensions it was; 0 keeps the row.
+// Reason is a code and, for CapacityShort and IdleShort, the index of the
+// dimension in the snapshot; 0 keeps the row.
 type Reason uint32
 
-// NewReason packs a code and the position of the dimension among the amounts
-// of the request that are not 0.
+// Undeclared is the dimension of a CapacityShort in a name that no node has
+// ever declared.
+const Undeclared = 1<<24 - 1
+
+// NewReason packs a code and a dimension index.
 func NewReason(c ReasonCode, dim int) Reason { return Reason(c) | Reason(dim)<<8 }
 
 // Code is the reason's code.
 func (r Reason) Code() ReasonCode { return ReasonCode(r & 0xff) }
 
-// Dim is the position of the reason's dimension; meaningless for codes without
-// one.
+// Dim is the reason's dimension index; meaningless for codes without one.
 func (r Reason) Dim() int { return int(r >> 8) }

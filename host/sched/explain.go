@@ -46,7 +46,11 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 func (r *ranking) dimName(reason poise.Reason) string {
 	switch reason.Code() {
 	case poise.CapacityShort, poise.IdleShort:
-		return r.fit.dims[reason.Dim()].name
+		for _, d := range r.fit.dims {
+			if d.dim == reason.Dim() || d.dim < 0 && reason.Dim() == poise.Undeclared {
+				return d.name
+			}
+		}
 	case poise.DeviceKindMissing, poise.DeviceModelMismatch, poise.DeviceExclusive, poise.DeviceCapacityShort, poise.DeviceIdleShort:
 		return r.shape.Request.Device.Kind
 	}

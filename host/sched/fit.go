@@ -48,9 +48,7 @@ func (f *fit) resolve(shape *state.Shape, snap *state.Snapshot) {
 	}
 }
 
-// reason tests one row in the order of the codes. The dimension of a reason is
-// the position in the shape's request, which does not depend on who joined
-// first.
+// reason tests one row in the order of the codes.
 func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
 	if !f.labelsMatch(snap, row) {
 		return poise.NewReason(poise.SelectorMismatch, 0)
@@ -70,8 +68,12 @@ func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
 		}
 	}
 	for i := range f.dims {
-		if d := &f.dims[i]; d.dim < 0 || snap.Capacity(row, d.dim) < d.amount {
-			return poise.NewReason(poise.CapacityShort, i)
+		d := &f.dims[i]
+		if d.dim < 0 {
+			return poise.NewReason(poise.CapacityShort, poise.Undeclared)
+		}
+		if snap.Capacity(row, d.dim) < d.amount {
+			return poise.NewReason(poise.CapacityShort, d.dim)
 		}
 	}
 	if snap.Devices(row) < int(ask.Count) {
@@ -85,7 +87,7 @@ func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
 	}
 	for i := range f.dims {
 		if d := &f.dims[i]; snap.Idle(row, d.dim) < d.amount {
-			return poise.NewReason(poise.IdleShort, i)
+			return poise.NewReason(poise.IdleShort, d.dim)
 		}
 	}
 	if ask.Count > 0 && devicesFree(snap.Free(row), ask.Milli) < ask.Count {

@@ -56,7 +56,7 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 	d.Looked, d.Fitting = looked, r.fitting
 	var row uint32
 	if r.fitting == 0 {
-		d.Verdict = r.verdict()
+		d.Verdict, d.Reasons = r.refusal()
 	} else {
 		row = p.pick(r, job)
 		d.Node = snap.Name(row)
@@ -108,14 +108,21 @@ func (p *Pipeline) forgetOldest() {
 	delete(p.rankings, oldest.shape.ID)
 }
 
-// verdict says whether any node could hold the job once it is empty and ready.
-func (r *ranking) verdict() poise.Verdict {
+// refusal gives the distinct reasons of the refused rows, and whether any node
+// could hold the job once it is empty and ready.
+func (r *ranking) refusal() (poise.Verdict, []poise.Reason) {
+	verdict := poise.NeverFits
+	reasons := make([]poise.Reason, 0, len(r.counts))
 	for _, c := range r.counts {
-		if c.nodes > 0 && !c.reason.Code().Lasting() {
-			return poise.FitsNotNow
+		if c.nodes == 0 {
+			continue
+		}
+		reasons = append(reasons, c.reason)
+		if !c.reason.Code().Lasting() {
+			verdict = poise.FitsNotNow
 		}
 	}
-	return poise.NeverFits
+	return verdict, reasons
 }
 
 // pick gives the best row. There is at least one candidate.

@@ -50,7 +50,6 @@ type reasonCount struct {
 type scratch struct {
 	changed []uint32
 	rows    []uint32
-	at      []uint32
 	reasons []poise.Reason
 	loss    []float64
 	mask    []uint32

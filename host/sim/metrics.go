@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"strconv"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// metrics follows the published metric of mode inflate: after every arrival,
+// the allocated devices in percent rounded to 0.01, averaged over the arrivals
+// whose arrived demand rounds to the same percent.
+type metrics struct {
+	nodes            int
+	fleet            totals
+	arrived, used    int64 // milli-devices
+	jobs, placed     int
+	sums             []float64
+	samples          []int
+	digest           *digest
+	attempts, failed int
+}
+
+func newMetrics(nodes []poise.Node) *metrics {
+	m := &metrics{nodes: len(nodes), digest: newDigest()}
+	for i := range nodes {
+		m.fleet.addNode(&nodes[i])
+	}
+	return m
+}
+
+func (m *metrics) arrive(j *state.Job) {
+	m.jobs++
+	m.arrived += j.Shape.Request.Device.Total()
+}
+
+func (m *metrics) attempt(j *state.Job, d *poise.Decision) {
+	m.attempts++
+	m.digest.add(j.Name, d)
+	if d.Verdict != poise.Placed {
+		m.failed++
+		return
+	}
+	m.placed++
+	m.used += j.Shape.Request.Device.Total()
+}
+
+func (m *metrics) sample() {
+	at := arrivedPercent(m.arrived, m.fleet.devices)
+	for len(m.sums) <= at {
+		m.sums, m.samples = append(m.sums, 0), append(m.samples, 0)
+	}
+	m.sums[at] += hundredths(percent(m.used, m.fleet.devices))
+	m.samples[at]++
+}
+
+func (m *metrics) result(w *World, mode Mode) *Result {
+	r := &Result{
+		Policy: w.config.Policy.Name, Mode: mode, Nodes: m.nodes, Jobs: m.jobs, Placed: m.placed, Failed: m.failed,
+		Classes: classUse(w.state.View()), RowsLookedAt: w.looked, Attempts: m.attempts, Digest: m.digest.hex(),
+	}
+	if mode == ModeInflate {
+		r.AllocAt = make(map[string]float64, len(m.sums))
+		for at, n := range m.samples {
+			if n > 0 {
+				r.AllocAt[strconv.Itoa(at)] = hundredths(m.sums[at] / float64(n))
+			}
+		}
+	}
+	return r
+}

@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// Mode is which experiment was run.
+type Mode string
+
+// The modes.
+const (
+	ModeInflate Mode = "inflate"
+	ModeReplay  Mode = "replay"
+)
+
+// Result is what one run gave. Percentages are of the whole fleet.
+type Result struct {
+	Policy string `json:"policy"`
+	Seed   int64  `json:"seed"`
+	Mode   Mode   `json:"mode"`
+	Nodes  int    `json:"nodes"`
+	Jobs   int    `json:"jobs"`
+	Placed int    `json:"placed"`
+	Failed int    `json:"failed"` // attempted once and refused; always 0 in a replay
+	// AllocAt maps the arrived device demand in whole percent of the fleet to
+	// the allocated devices in percent, averaged over the arrivals in between.
+	// Filled in mode inflate.
+	AllocAt map[string]float64 `json:"alloc_at,omitempty"`
+	Replay  *ReplayResult      `json:"replay,omitempty"`
+	Classes []ClassUse         `json:"classes"`
+	// RowsLookedAt counts rows whose filter or score was computed.
+	RowsLookedAt       int64   `json:"rows_looked_at"`
+	Attempts           int     `json:"attempts"`
+	DecisionsPerSecond float64 `json:"decisions_per_second"` // filled by who holds a clock
+	Digest             string  `json:"digest"`
+}
+
+// ReplayResult is what only a run with time has.
+type ReplayResult struct {
+	Pending int `json:"pending"` // waiting when the last job had arrived
+	// Waits in seconds, of all jobs; one that still waits counts up to the end.
+	MeanWait float64 `json:"mean_wait_seconds"`
+	P99Wait  float64 `json:"p99_wait_seconds"`
+	Waited   int     `json:"waited"` // jobs that did not start at once
+	// Load and allocation over the time from the first arrival to the last, in
+	// percent of the fleet's devices, or of its cpu where it has no devices.
+	Load       float64 `json:"load_percent"`
+	Alloc      float64 `json:"alloc_percent"`
+	Imbalance  float64 `json:"imbalance"` // mean over nodes and time of |u_cpu - u_memory|/2
+	EmptyNodes float64 `json:"empty_nodes"`
+	// Stranded devices at the end: free, but no waiting device job could use them.
+	Stranded float64 `json:"stranded_devices"`
+	Series   []Point `json:"-"`
+}
+
+// Point is one sample of a curve: in mode inflate the arrived device demand in
+// percent, in a replay the time in hours, against allocated devices in percent.
+type Point struct{ X, Alloc float64 }
+
+// ClassUse is how full the nodes of one make were at the end, in percent.
+type ClassUse struct {
+	Name    string  `json:"name"`
+	Nodes   int     `json:"nodes"`
+	CPU     float64 `json:"cpu_percent"`
+	Memory  float64 `json:"memory_percent"`
+	Devices float64 `json:"devices_percent"`
+}
+
+// Curve gives the points of AllocAt in order.
+func (r *Result) Curve() []Point {
+	if r.Replay != nil {
+		return r.Replay.Series
+	}
+	points := make([]Point, 0, len(r.AllocAt))
+	for key, alloc := range r.AllocAt {
+		x, err := strconv.Atoi(key)
+		if err != nil {
+			panic("BUG: alloc_at key " + key)
+		}
+		points = append(points, Point{X: float64(x), Alloc: alloc})
+	}
+	slices.SortFunc(points, func(a, b Point) int { return int(a.X) - int(b.X) })
+	return points
+}
+
+// className groups nodes by what their devices are.
+func className(snap *state.Snapshot, row uint32) string {
+	n := snap.Devices(row)
+	if n == 0 {
+		return "cpu"
+	}
+	name := snap.Kinds()[snap.Kind(row)]
+	if model := snap.Models()[snap.Model(row)]; model != "" {
+		name += "-" + model
+	}
+	return name + "-" + strconv.Itoa(n) + "x"
+}
+
+// classUse sums capacity and allocation by class, in order of name.
+func classUse(snap *state.Snapshot) []ClassUse {
+	type sums struct {
+		nodes       int
+		whole, used totals
+	}
+	byName := map[string]*sums{}
+	for row := range uint32(snap.Rows()) {
+		if !snap.Present(row) {
+			continue
+		}
+		name := className(snap, row)
+		s := byName[name]
+		if s == nil {
+			s = &sums{}
+			byName[name] = s
+		}
+		s.nodes++
+		s.whole.cpu += snap.Capacity(row, 0)
+		s.used.cpu += snap.Allocated(row, 0)
+		s.whole.memory += snap.Capacity(row, 1) / mib
+		s.used.memory += snap.Allocated(row, 1) / mib
+		for _, free := range snap.Free(row) {
+			s.whole.devices += poise.WholeDevice
+			s.used.devices += poise.WholeDevice - int64(free)
+		}
+	}
+	names := make([]string, 0, len(byName))
+	for name := range byName {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	uses := make([]ClassUse, len(names))
+	for i, name := range names {
+		s := byName[name]
+		uses[i] = ClassUse{
+			Name: name, Nodes: s.nodes, CPU: percent(s.used.cpu, s.whole.cpu),
+			Memory: percent(s.used.memory, s.whole.memory), Devices: percent(s.used.devices, s.whole.devices),
+		}
+	}
+	return uses
+}

@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand"
+	"strconv"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Thin keeps every n-th node of each make (equal capacity and devices), in
+// order of name and starting in the middle of the first n, so that a make of
+// half of n keeps one. n = 1 keeps all.
+func Thin(nodes []poise.Node, n int) ([]poise.Node, error) {
+	if n < 1 {
+		return nil, &poise.Error{Kind: poise.Invalid, Op: "thin nodes", Detail: fmt.Sprintf("thin: %d, expected 1 or more", n)}
+	}
+	var kept []poise.Node
+	seen := map[string]int{}
+	for _, node := range sortedNodes(nodes) {
+		make := fmt.Sprint(node.Capacity, node.Devices)
+		if seen[make]%n == (n-1)/2 {
+			kept = append(kept, node)
+		}
+		seen[make]++
+	}
+	return kept, nil
+}
+
+// Copy repeats the arrivals so often, each copy shifted by a time of its own
+// between 0 and 24 hours. Copies get an id of their own and keep the name.
+func Copy(arrivals []Arrival, copies int, seed int64) ([]Arrival, error) {
+	if copies < 1 || copies > 1000 {
+		return nil, &poise.Error{Kind: poise.Invalid, Op: "copy jobs", Detail: fmt.Sprintf("copies: %d, expected 1 to 1000", copies)}
+	}
+	if copies == 1 {
+		return arrivals, nil
+	}
+	random := rand.New(rand.NewSource(seed))
+	const day = 24 * 60 * 60
+	out := make([]Arrival, 0, copies*len(arrivals))
+	for c := range copies {
+		shift := poise.Time(random.Intn(day)) * 1000
+		for _, a := range arrivals {
+			a.At += shift
+			if c > 0 {
+				a.Job.ID += poise.JobID("#" + strconv.Itoa(c))
+			}
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"math"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// samplesPerRun is how often a replay looks at every node for the figures that
+// cannot be kept up by event, and how many points its curve has.
+const samplesPerRun = 500
+
+// timeline gathers what a replay reports over time. All figures are of the
+// time between from and to, the last arrival.
+type timeline struct {
+	from, to, now poise.Time
+	fleet, used   totals
+	waits         []poise.Span // of the jobs that started
+
+	demandTime, usedTime float64 // milli-units times milliseconds
+	sampled              int
+	imbalance, empty     float64
+	series               []Point
+}
+
+func newTimeline(from, to poise.Time, fleet totals) *timeline {
+	return &timeline{from: from, to: to, now: from, fleet: fleet}
+}
+
+// scarce picks what load and allocation are measured in.
+func (t *timeline) scarce(a totals) int64 {
+	if t.fleet.devices > 0 {
+		return a.devices
+	}
+	return a.cpu
+}
+
+// advance accounts for the time up to now, in which nothing changed.
+func (t *timeline) advance(w *World, now poise.Time) {
+	for t.sampled < samplesPerRun {
+		at := t.from + poise.Time(float64(t.to-t.from)*float64(t.sampled)/samplesPerRun)
+		if at >= now {
+			break
+		}
+		t.sample(w.state.View(), at)
+	}
+	if now > t.now {
+		t.usedTime += float64(t.scarce(t.used)) * float64(now-t.now)
+		t.now = now
+	}
+}
+
+func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
+	t.sampled++
+	imbalance, empty := 0.0, 0
+	for row := range uint32(snap.Rows()) {
+		if snap.Running(row) == 0 {
+			empty++
+		}
+		cpu := percent(snap.Allocated(row, 0), snap.Capacity(row, 0)) / 100
+		memory := percent(snap.Allocated(row, 1), snap.Capacity(row, 1)) / 100
+		imbalance += math.Abs(cpu-memory) / 2
+	}
+	t.imbalance += imbalance / float64(snap.Nodes())
+	t.empty += float64(empty)
+	t.series = append(t.series, Point{
+		X:     float64(at-t.from) / 3_600_000,
+		Alloc: percent(t.scarce(t.used), t.scarce(t.fleet)),
+	})
+}
+
+// arrive counts the job's demand: its request for its run time, cut at the end.
+func (t *timeline) arrive(j *state.Job) {
+	var ask totals
+	ask.addShape(j.Shape, 1)
+	end := t.to
+	if j.RunTime > 0 {
+		end = min(end, j.Submitted+poise.Time(j.RunTime))
+	}
+	if begin := max(j.Submitted, t.from); end > begin {
+		t.demandTime += float64(t.scarce(ask)) * float64(end-begin)
+	}
+}
+
+func (t *timeline) start(j *state.Job, now poise.Time) {
+	t.used.addShape(j.Shape, 1)
+	if j.Submitted >= t.from {
+		t.waits = append(t.waits, poise.Span(now-j.Submitted))
+	}
+}
+
+func (t *timeline) finish(j *state.Job) { t.used.addShape(j.Shape, -1) }
+
+func (t *timeline) result(w *World, q *queue.Queue) *ReplayResult {
+	waits := slices.Clone(t.waits)
+	pending := 0
+	for item := range q.All() {
+		waits = append(waits, poise.Span(t.to-item.Submitted))
+		pending++
+	}
+	slices.Sort(waits)
+	sum, waited := 0.0, 0
+	for _, wait := range waits {
+		sum += wait.Seconds()
+		if wait > 0 {
+			waited++
+		}
+	}
+	whole := float64(t.scarce(t.fleet)) * float64(t.to-t.from)
+	if whole == 0 {
+		whole = 1
+	}
+	samples := float64(max(t.sampled, 1))
+	return &ReplayResult{
+		Pending: pending, MeanWait: sum / float64(len(waits)), Waited: waited,
+		P99Wait: waits[(len(waits)*99+99)/100-1].Seconds(),
+		Load:    100 * t.demandTime / whole, Alloc: 100 * t.usedTime / whole,
+		Imbalance: t.imbalance / samples, EmptyNodes: t.empty / samples,
+		Stranded: stranded(w.state), Series: t.series,
+	}
+}
+
+// stranded sums the free devices, in devices, of the nodes on which no kind of
+// device job that has arrived would fit, for want of cpu or memory or because
+// the free shares are too small.
+func stranded(s *state.State) float64 {
+	snap, seen := s.View(), s.Demand()
+	sum := int64(0)
+	for row := range uint32(snap.Rows()) {
+		free := snap.Free(row)
+		usable := slices.ContainsFunc(seen, func(m state.Seen) bool {
+			n := int32(0)
+			for _, f := range free {
+				if int32(f) >= m.Milli {
+					n++
+				}
+			}
+			return n >= m.Count && m.Count > 0 && snap.Idle(row, 0) >= m.CPU && snap.Idle(row, 1)/mib >= m.Memory
+		})
+		if usable {
+			continue
+		}
+		for _, f := range free {
+			sum += int64(f)
+		}
+	}
+	return float64(sum) / poise.WholeDevice
+}

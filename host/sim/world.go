@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// Arrival is a job and when it is submitted.
+type Arrival struct {
+	Job poise.Job
+	At  poise.Time
+}
+
+// Config is what a run is made of, beside nodes and arrivals.
+type Config struct {
+	Policy sched.Policy
+	Params balance.Params
+	// HalfLife of the demand counts in arrivals; 0 keeps all.
+	HalfLife float64
+	// Workload holds the demand counts to build profiles from instead of those
+	// of the arrivals so far; nil for the online profile.
+	Workload []state.Seen
+	// Observe is called with every attempt's job and decision; may be nil.
+	Observe func(*state.Job, *poise.Decision)
+	// Detail of the decisions; Observe sees what it asks for.
+	Detail sched.Detail
+	// Record is called with every event applied; may be nil.
+	Record func(poise.Event)
+}
+
+// World is a fleet and its jobs under one policy.
+type World struct {
+	config   *Config
+	state    *state.State
+	pipeline *sched.Pipeline
+	profiled bool // the policy wants demand profiles
+	index    uint64
+	looked   int64
+}
+
+// NewWorld makes a world with these nodes, all joined at time 0.
+func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
+	if len(nodes) == 0 {
+		return nil, &poise.Error{Kind: poise.Invalid, Op: "simulate", Detail: "nodes: none, expected at least one"}
+	}
+	s, err := state.New(state.Settings{DemandHalfLife: c.HalfLife})
+	if err != nil {
+		return nil, err
+	}
+	w := &World{config: c, state: s, pipeline: sched.NewPipeline(c.Policy)}
+	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
+	for i := range nodes {
+		if err := w.apply(0, poise.NodeJoined{Node: nodes[i]}); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *World) apply(at poise.Time, body poise.Body) error {
+	ev := poise.Event{Index: w.index + 1, At: at, Body: body}
+	if err := w.state.Apply(ev); err != nil {
+		return err
+	}
+	w.index++
+	if w.config.Record != nil {
+		w.config.Record(ev)
+	}
+	return nil
+}
+
+// submit makes the job known and begins a new profile epoch where one is due.
+func (w *World) submit(a *Arrival) (*state.Job, error) {
+	if err := w.apply(a.At, poise.JobSubmitted{Job: a.Job}); err != nil {
+		return nil, err
+	}
+	if w.profiled && balance.Due(w.state.View(), &w.config.Params) {
+		seen := w.config.Workload
+		if seen == nil {
+			seen = w.state.Demand()
+		}
+		profiles := balance.BuildProfiles(w.state.View(), seen, &w.config.Params)
+		if err := w.apply(a.At, poise.ProfileBuilt{Profiles: profiles}); err != nil {
+			return nil, err
+		}
+	}
+	return w.state.Job(a.Job.ID), nil
+}
+
+// try plans a waiting job and commits the decision if it found a node.
+func (w *World) try(j *state.Job, at poise.Time) (poise.Decision, error) {
+	d, err := w.pipeline.Plan(w.state.View(), j, w.config.Detail)
+	if err != nil {
+		return d, err
+	}
+	w.looked += int64(d.Looked)
+	if w.config.Observe != nil {
+		w.config.Observe(j, &d)
+	}
+	if d.Verdict != poise.Placed {
+		return d, nil
+	}
+	err = w.apply(at, poise.JobPlaced{Placement: poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}})
+	if err != nil {
+		return d, fmt.Errorf("commit decision for job %q: %w", d.Job, err)
+	}
+	return d, nil
+}
+
+// WorkloadDemand counts the requests of a whole workload, for a profile that
+// knows it beforehand.
+func WorkloadDemand(arrivals []Arrival) ([]state.Seen, error) {
+	s, err := state.New(state.Settings{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range arrivals {
+		if err := s.Apply(poise.Event{Index: uint64(i + 1), Body: poise.JobSubmitted{Job: arrivals[i].Job}}); err != nil {
+			return nil, err
+		}
+	}
+	return s.Demand(), nil
+}
+
+// sortedNodes gives the nodes ordered by name, so that a run does not depend
+// on the order of its input.
+func sortedNodes(nodes []poise.Node) []poise.Node {
+	sorted := slices.Clone(nodes)
+	slices.SortFunc(sorted, func(a, b poise.Node) int { return strings.Compare(a.Name, b.Name) })
+	return sorted
+}
