@@ -26,3 +26,11 @@ func UnitOf(name string) Unit {
 	}
 	return Milli
 }
+
+// digits is how many decimal digits behind the point the base unit holds.
+func (u Unit) digits() int {
+	if u == Bytes {
+		return 0
+	}
+	return 3
+}

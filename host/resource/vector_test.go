@@ -117,7 +117,9 @@ func TestSharesOfADevice(t *testing.T) {
 	}
 	f("0.1", 10)
 	f("0.111", 9)
-	f("0.111111", 8)
+	f("0.111111", 9) // B4: the ninth of nine must fit
+	f("0.3333333", 3)
+	f("0.1115", 8)
 	f("0.5", 2)
 	f("0.0001", 1000)
 }
