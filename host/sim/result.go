@@ -19,13 +19,14 @@ const (
 
 // Result is what one run gave. Percentages are of the whole fleet.
 type Result struct {
-	Policy string `json:"policy"`
-	Seed   int64  `json:"seed"`
-	Mode   Mode   `json:"mode"`
-	Nodes  int    `json:"nodes"`
-	Jobs   int    `json:"jobs"`
-	Placed int    `json:"placed"`
-	Failed int    `json:"failed"` // attempted once and refused; always 0 in a replay
+	Policy   string `json:"policy"`
+	Workload string `json:"workload"` // base name of the job file; filled by who read it
+	Seed     int64  `json:"seed"`
+	Mode     Mode   `json:"mode"`
+	Nodes    int    `json:"nodes"`
+	Jobs     int    `json:"jobs"`
+	Placed   int    `json:"placed"`
+	Failed   int    `json:"failed"` // attempted once and refused; always 0 in a replay
 	// AllocAt maps the arrived device demand in whole percent of the fleet to
 	// the allocated devices in percent, averaged over the arrivals in between.
 	// Filled in mode inflate.
