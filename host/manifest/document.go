@@ -50,13 +50,16 @@ func marks(line []byte, marker string) bool {
 
 // yamlDocument parses the document that starts at line first of the file.
 func yamlDocument(doc []byte, first int, found *problems, document func(*yaml.Node)) {
+	if len(bytes.TrimSpace(bytes.TrimPrefix(doc, []byte("---")))) == 0 {
+		return
+	}
 	n, err := parseYAML(doc)
 	switch {
 	case err != nil:
 		message := yamlPrefix.ReplaceAllString(err.Error(), "")
 		found.add(first+faultLine(doc), "", message, "a YAML document")
 	case n == nil || n.ShortTag() == "!!null" && n.Value == "":
-		// Comments alone, or nothing between two markers.
+		// Comments alone.
 	case settle(n, first-1, found):
 		document(n)
 	}
