@@ -85,7 +85,9 @@ func TestRequestValidate(t *testing.T) {
 	f("", device(DeviceRequest{Kind: "npu", Count: 1, Milli: 999, Models: []string{"x"}}))
 	f("", device(DeviceRequest{Kind: "gpu", Count: 1, Milli: 1000}))
 	f("", device(DeviceRequest{Kind: "gpu", Count: 32, Milli: 1000}))
-	f("", func(r *Request) { r.Amounts = resource.List{{Name: "cpu", Value: 0}, {Name: "memory", Value: math.MaxInt64}} })
+	f("", func(r *Request) {
+		r.Amounts = resource.List{{Name: "cpu", Value: 0}, {Name: "memory", Value: math.MaxInt64}}
+	})
 
 	amounts := func(a ...resource.Amount) func(*Request) { return func(r *Request) { r.Amounts = a } }
 	f("job j: request: dimension with an empty name, expected a name such as cpu", amounts(resource.Amount{Value: 1}))

@@ -41,8 +41,13 @@ func TestSelectorValidate(t *testing.T) {
 
 func TestSelectorMatches(t *testing.T) {
 	labels := []Label{
-		{"empty", ""}, {"gen", "7"}, {"max", "9223372036854775807"}, {"min", "-9223372036854775808"},
-		{"over", "9223372036854775808"}, {"version", "1.5"}, {"zone", "a"},
+		{"empty", ""},
+		{"gen", "7"},
+		{"max", "9223372036854775807"},
+		{"min", "-9223372036854775808"},
+		{"over", "9223372036854775808"},
+		{"version", "1.5"},
+		{"zone", "a"},
 	}
 	f := func(want bool, key string, op Op, values ...string) {
 		t.Helper()
