@@ -162,11 +162,7 @@ func (d *Demand) loss(k *kernel, before *rowDegrees, is degrees) float64 {
 }
 
 func (d *Demand) degrees(k *kernel, s *nodeState, snap *state.Snapshot) degrees {
-	slot := d.memo.slot(s)
-	if slot.epoch != d.memo.epoch || !slot.state.equal(s) {
-		slot.epoch, slot.state, slot.degrees = d.memo.epoch, *s, k.degrees(s, snap.Models())
-	}
-	return slot.degrees
+	return d.memo.degrees(s, func() degrees { return k.degrees(s, snap.Models()) })
 }
 
 // Explain gives the columns of the matrices for one row and the devices chosen

@@ -29,13 +29,16 @@ type plan struct {
 	groups []group
 	shapes []planShape
 
-	cpuInverse, memoryInverse []float64
-	byCPU, byMemory           []int64 // copies that each distinct amount allows
+	cpus, memories  []int64 // the distinct amounts, ascending
+	cpuInverse      []float64
+	memoryInverse   []float64
+	byCPU, byMemory []int64 // copies that each distinct amount allows
 }
 
 // group is the shapes with one device ask: plan.shapes[from:to].
 type group struct {
 	ask      deviceAsk
+	inverse  uint32 // of the count, or of the milli of a share; see quotient
 	from, to int
 }
 
@@ -71,43 +74,54 @@ func (k *kernel) plan(model uint16, models []string) *plan {
 
 func newPlan(profile *poise.Profile, model string) *plan {
 	p := &plan{}
-	var cpus, memories []int64
+	allowed := func(m *poise.ProfileShape) bool { return len(m.Models) == 0 || slices.Contains(m.Models, model) }
 	var asks []deviceAsk
 	for i := range profile.Shapes {
-		number(&asks, askOf(&profile.Shapes[i]))
+		if m := &profile.Shapes[i]; allowed(m) {
+			p.cpus, p.memories = append(p.cpus, m.CPU), append(p.memories, m.Memory)
+			if ask := askOf(m); !slices.Contains(asks, ask) {
+				asks = append(asks, ask)
+			}
+		}
 	}
+	p.cpus, p.memories = distinct(p.cpus), distinct(p.memories)
 	for _, ask := range asks {
-		from := len(p.shapes)
+		g := group{ask: ask, inverse: inverse(uint32(ask.milli)), from: len(p.shapes)}
+		if ask.milli == poise.WholeDevice {
+			g.inverse = inverse(uint32(ask.count))
+		}
 		for i := range profile.Shapes {
 			m := &profile.Shapes[i]
-			if askOf(m) != ask || len(m.Models) > 0 && !slices.Contains(m.Models, model) {
+			if askOf(m) != ask || !allowed(m) {
 				continue
 			}
+			cpu, _ := slices.BinarySearch(p.cpus, m.CPU)
+			memory, _ := slices.BinarySearch(p.memories, m.Memory)
 			p.shapes = append(p.shapes, planShape{
-				cpu: number(&cpus, m.CPU), memory: number(&memories, m.Memory), at: int32(i),
-				gain: m.Share * m.Ask(), scarcity: m.Scarcity,
+				cpu: uint16(cpu), memory: uint16(memory), at: int32(i), gain: m.Share * m.Ask(), scarcity: m.Scarcity,
 			})
 		}
-		if len(p.shapes) > from {
-			p.groups = append(p.groups, group{ask: ask, from: from, to: len(p.shapes)})
-		}
+		g.to = len(p.shapes)
+		p.groups = append(p.groups, g)
 	}
-	p.cpuInverse, p.byCPU = inverses(cpus), make([]int64, len(cpus))
-	p.memoryInverse, p.byMemory = inverses(memories), make([]int64, len(memories))
+	p.cpuInverse, p.byCPU = inverses(p.cpus), make([]int64, len(p.cpus))
+	p.memoryInverse, p.byMemory = inverses(p.memories), make([]int64, len(p.memories))
 	return p
 }
 
 func askOf(m *poise.ProfileShape) deviceAsk { return deviceAsk{m.Count, m.Milli} }
 
-// number gives the position of v in values, appending it where it is new.
-func number[T comparable](values *[]T, v T) uint16 {
-	i := slices.Index(*values, v)
-	if i < 0 {
-		i = len(*values)
-		*values = append(*values, v)
-	}
-	return uint16(i)
+func distinct(values []int64) []int64 {
+	slices.Sort(values)
+	return slices.Compact(values)
 }
+
+// inverse gives what quotient divides by d with.
+func inverse(d uint32) uint32 { return 1<<20/d + 1 }
+
+// quotient is floor(n/d) for n*d < 2^20, with inv = inverse(d): inv*d exceeds
+// 2^20 by at most d, so n*inv/2^20 exceeds n/d by less than 1/d.
+func quotient(n, inv uint32) uint32 { return n * inv >> 20 }
 
 // inverses gives 1/v, and 0 for v = 0.
 func inverses(values []int64) []float64 {
@@ -120,35 +134,40 @@ func inverses(values []int64) []float64 {
 	return out
 }
 
-// divide sets out[i] = floor(n / v_i) from inverse[i] = 1/v_i, and unlimited
-// for v_i = 0. Adding a half keeps the product away from whole numbers: it lies
-// at least 1/(2v) from one, a relative distance of 2^-51 for n < 2^50, while the
-// two roundings move it by at most 2^-52.
-func divide(out []int64, n int64, inverse []float64) {
-	x := float64(min(n, maxIdle)) + 0.5
-	for i, inv := range inverse {
-		if inv == 0 {
+// divide sets out[i] = floor(n / values[i]) for ascending values, and unlimited
+// for 0. With inverse[i] = 1/values[i], adding a half keeps the product away from
+// whole numbers: it lies at least 1/(2v) from one, a relative distance of 2^-51
+// for n < 2^50, while the two roundings move it by at most 2^-52.
+func divide(out []int64, n int64, values []int64, inverse []float64) {
+	n = min(n, maxIdle)
+	x := float64(n) + 0.5
+	for i, v := range values {
+		if v > n { // none fits, nor of what is larger
+			clear(out[i:])
+			return
+		}
+		if v == 0 {
 			out[i] = unlimited
 		} else {
-			out[i] = int64(x * inv)
+			out[i] = int64(x * inverse[i])
 		}
 	}
 }
 
 // divideIdle fills byCPU and byMemory for a state.
 func (p *plan) divideIdle(s *nodeState) {
-	divide(p.byCPU, s.cpu, p.cpuInverse)
-	divide(p.byMemory, s.memory, p.memoryInverse)
+	divide(p.byCPU, s.cpu, p.cpus, p.cpuInverse)
+	divide(p.byMemory, s.memory, p.memories, p.memoryInverse)
 }
 
-// copies is how often the free devices of a state meet the ask.
-func (a deviceAsk) copies(s *nodeState) int64 {
-	if a.milli == poise.WholeDevice {
-		return int64(uint32(s.whole) / uint32(a.count))
+// copies is how often the free devices of a state meet the group's ask.
+func (g *group) copies(s *nodeState) int64 {
+	if g.ask.milli == poise.WholeDevice {
+		return int64(quotient(uint32(s.whole), g.inverse))
 	}
-	sum := uint32(s.whole) * (poise.WholeDevice / uint32(a.milli))
+	sum := uint32(s.whole) * quotient(poise.WholeDevice, g.inverse)
 	for _, part := range s.part[:s.parts] {
-		sum += uint32(part) / uint32(a.milli)
+		sum += quotient(uint32(part), g.inverse)
 	}
 	return int64(sum)
 }
@@ -162,8 +181,9 @@ func (k *kernel) degrees(s *nodeState, models []string) degrees {
 	p := k.plan(s.model, models)
 	p.divideIdle(s)
 	var use, room float64
-	for _, g := range p.groups {
-		most := g.ask.copies(s)
+	for i := range p.groups {
+		g := &p.groups[i]
+		most := g.copies(s)
 		if most == 0 {
 			continue
 		}
@@ -197,8 +217,9 @@ func addScarcity(profile *poise.Profile, snap *state.Snapshot, params *Params) {
 		idle += milli
 		p := k.plan(s.model, snap.Models())
 		p.divideIdle(&s)
-		for _, g := range p.groups {
-			most := g.ask.copies(&s)
+		for i := range p.groups {
+			g := &p.groups[i]
+			most := g.copies(&s)
 			for _, m := range p.shapes[g.from:g.to] {
 				fits[m.at] += min(p.byCPU[m.cpu], p.byMemory[m.memory], most)
 			}

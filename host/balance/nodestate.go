@@ -1,8 +1,6 @@
 package balance
 
 import (
-	"math/bits"
-
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -11,7 +9,7 @@ const mib = 1 << 20
 
 // nodeState is all that the balance degrees of form Demand depend on: what is
 // idle on a node. Devices that are not free at all are left out and the partly
-// free ones are sorted, so that nodes in one state compare equal.
+// free ones are sorted, so that nodes in one state have one memo key.
 type nodeState struct {
 	cpu    int64 // idle milli-cores
 	memory int64 // idle MiB, rounded down
@@ -60,7 +58,6 @@ func (s *nodeState) takePart(free, milli uint16) {
 		}
 		copy(s.part[i:s.parts], s.part[i+1:s.parts])
 		s.parts--
-		s.part[s.parts] = 0 // hash reads in fours
 	}
 	s.addDevice(free - milli)
 }
@@ -72,31 +69,4 @@ func (s *nodeState) idleMilli() int64 {
 		sum += int64(p)
 	}
 	return sum
-}
-
-func (s *nodeState) equal(t *nodeState) bool {
-	if s.cpu != t.cpu || s.memory != t.memory || s.kind != t.kind || s.model != t.model || s.whole != t.whole || s.parts != t.parts {
-		return false
-	}
-	for i, p := range s.part[:s.parts] {
-		if p != t.part[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// hash mixes the state into 64 bits (multiply and fold, as in wyhash).
-func (s *nodeState) hash() uint64 {
-	h := mix(uint64(s.cpu)^0x9e3779b97f4a7c15, uint64(s.memory)^0xbf58476d1ce4e5b9)
-	h = mix(h^uint64(s.kind)<<48^uint64(s.model)<<32^uint64(s.whole)<<8^uint64(s.parts), 0x94d049bb133111eb)
-	for i := 0; i < int(s.parts); i += 4 {
-		h = mix(h^uint64(s.part[i])^uint64(s.part[i+1])<<16^uint64(s.part[i+2])<<32^uint64(s.part[i+3])<<48, 0xd6e8feb86659fd93)
-	}
-	return h
-}
-
-func mix(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a, b)
-	return hi ^ lo
 }

@@ -25,10 +25,12 @@ type dimAsk struct {
 	amount int64
 }
 
-// resolve looks up the shape's names in the snapshot's symbols, if those grew.
-func (f *fit) resolve(shape *state.Shape, snap *state.Snapshot) {
+// resolve looks up the shape's names in the snapshot's symbols, if those grew,
+// and says whether they did: what was answered before may name a dimension as
+// undeclared that is declared now.
+func (f *fit) resolve(shape *state.Shape, snap *state.Snapshot) bool {
 	if f.shape == shape && f.knownDims == len(snap.Dims()) && f.knownKinds == len(snap.Kinds()) && f.knownModels == len(snap.Models()) {
-		return
+		return false
 	}
 	f.shape = shape
 	f.knownDims, f.knownKinds, f.knownModels = len(snap.Dims()), len(snap.Kinds()), len(snap.Models())
@@ -46,6 +48,7 @@ func (f *fit) resolve(shape *state.Shape, snap *state.Snapshot) {
 			f.models = append(f.models, slices.Contains(ask.Models, m))
 		}
 	}
+	return true
 }
 
 // reason tests one row in the order of the codes.

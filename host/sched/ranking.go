@@ -39,6 +39,8 @@ type rankRow struct {
 	mask    uint32
 	tier    uint8
 	present bool
+	known   bool // answered for this version, in this epoch or an earlier one
+	native  bool // the native filter kept it
 }
 
 type reasonCount struct {
@@ -64,26 +66,25 @@ func (r *ranking) catchUp(p *Policy, job *state.Job, o *order, w *scratch) (int,
 	if e, ok := p.Scorer.(Epocher); ok {
 		epoch = e.Epoch(snap)
 	}
-	r.fit.resolve(job.Shape, snap)
+	if r.fit.resolve(job.Shape, snap) {
+		r.forget()
+	}
 	changes, ok := snap.ChangesSince(r.version)
 	all := !ok || epoch != r.epoch || len(r.rows) != snap.Rows() || len(changes) > snap.Rows()/2
 	w.changed = w.changed[:0]
-	if all {
+	if !ok || len(r.rows) != snap.Rows() {
 		r.reset(snap)
-		for row := range uint32(snap.Rows()) {
-			w.changed = append(w.changed, row)
-		}
+	}
+	if all {
+		r.outdated(p, snap, epoch != r.epoch, w)
 	} else {
 		for _, row := range changes {
-			if e := &r.rows[row]; e.version != snap.RowVersion(row) {
-				e.version = snap.RowVersion(row)
-				w.changed = append(w.changed, row)
-			}
+			r.outdate(snap, row, w)
 		}
 	}
 	for rows := range slices.Chunk(w.changed, batchRows) {
 		if err := r.answer(p, snap, job, rows, w); err != nil {
-			r.version, r.rows = 0, nil // half a catch-up is none
+			r.forget() // half a catch-up is none
 			return len(w.changed), err
 		}
 	}
@@ -99,11 +100,33 @@ func (r *ranking) catchUp(p *Policy, job *state.Job, o *order, w *scratch) (int,
 	return len(w.changed), nil
 }
 
-func (r *ranking) reset(snap *state.Snapshot) {
-	if len(r.rows) != snap.Rows() {
-		r.rows = make([]rankRow, snap.Rows())
+// outdate lists the row, once, if it changed.
+func (r *ranking) outdate(snap *state.Snapshot, row uint32, w *scratch) bool {
+	e, version := &r.rows[row], snap.RowVersion(row)
+	if e.version == version {
+		return false
 	}
-	clear(r.rows)
+	e.version, e.known = version, false
+	w.changed = append(w.changed, row)
+	return true
+}
+
+// outdated lists all rows that changed and, where a new epoch began, the
+// candidates, whose losses it changes. What the native filter said does not
+// depend on the epoch; what others said may.
+func (r *ranking) outdated(p *Policy, snap *state.Snapshot, epoch bool, w *scratch) {
+	for row := range uint32(len(r.rows)) {
+		if r.outdate(snap, row, w) || !epoch || !r.rows[row].present {
+			continue
+		}
+		if r.rows[row].reason == 0 || len(p.Filters) > 0 {
+			w.changed = append(w.changed, row)
+		}
+	}
+}
+
+func (r *ranking) reset(snap *state.Snapshot) {
+	r.rows = make([]rankRow, snap.Rows())
 	r.tree.reset(snap.Rows())
 	r.counts, r.fitting = r.counts[:0], 0
 }
@@ -113,13 +136,16 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 	w.rows, w.reasons = w.rows[:0], w.reasons[:0]
 	for _, row := range rows {
 		e := &r.rows[row]
+		fits := e.known && e.native
 		r.uncount(e)
-		e.version, e.loss, e.tier, e.present = snap.RowVersion(row), 0, refused, snap.Present(row)
+		e.loss, e.tier, e.present, e.known = 0, refused, snap.Present(row), true
 		if !e.present {
 			continue
 		}
-		e.reason = r.fit.reason(snap, row)
-		if e.reason == 0 {
+		if !fits {
+			e.reason = r.fit.reason(snap, row)
+		}
+		if e.native = e.reason == 0; e.native {
 			w.rows = append(w.rows, row)
 		}
 	}
@@ -162,6 +188,9 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 	}
 	return nil
 }
+
+// forget drops all answers: the next catch-up asks about every row.
+func (r *ranking) forget() { r.version, r.rows, r.counts, r.fitting = 0, nil, nil, 0 }
 
 func (r *ranking) count(e *rankRow) {
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -54,7 +55,29 @@ func RunReplay(c Config, q queue.Settings, nodes []poise.Node, arrivals []Arriva
 	result := r.m.result(w, ModeReplay)
 	result.Failed = 0
 	result.Replay = r.t.result(w, jobs)
-	return result, nil
+	result.Replay.Waiting, err = r.waiting()
+	return result, err
+}
+
+// waiting says for each shape that still waits why, on the state at the end.
+func (r *replay) waiting() ([]Waiting, error) {
+	var out []Waiting
+	at := map[uint32]int{}
+	for item := range r.queue.All() {
+		j := r.state.Job(item.Job)
+		i, ok := at[j.Shape.ID]
+		if !ok {
+			d, err := r.pipeline.Plan(r.state.View(), j, sched.Full)
+			if err != nil {
+				return nil, err
+			}
+			i = len(out)
+			at[j.Shape.ID] = i
+			out = append(out, Waiting{Job: j.Name, Decision: d})
+		}
+		out[i].Jobs++
+	}
+	return out, nil
 }
 
 func (r *replay) run(arrivals []Arrival) error {

@@ -54,8 +54,25 @@ type ReplayResult struct {
 	Imbalance  float64 `json:"imbalance"` // mean over nodes and time of |u_cpu - u_memory|/2
 	EmptyNodes float64 `json:"empty_nodes"`
 	// Stranded devices at the end: free, but no waiting device job could use them.
-	Stranded float64 `json:"stranded_devices"`
-	Series   []Point `json:"-"`
+	Stranded float64     `json:"stranded_devices"`
+	Tenants  []TenantUse `json:"tenants"`
+	Waiting  []Waiting   `json:"waiting,omitempty"`
+	Series   []Point     `json:"-"`
+}
+
+// TenantUse is how the jobs of one tenant fared.
+type TenantUse struct {
+	Tenant   poise.TenantID `json:"tenant"`
+	Jobs     int            `json:"jobs"`
+	Placed   int            `json:"placed"`
+	MeanWait float64        `json:"mean_wait_seconds"` // a job that still waits counts up to the end
+}
+
+// Waiting is the jobs of one shape that still wait at the end, and why.
+type Waiting struct {
+	Job      string         `json:"job"` // name of the first in the queue
+	Jobs     int            `json:"jobs"`
+	Decision poise.Decision `json:"decision"` // of the first, in full, on the state at the end
 }
 
 // Point is one sample of a curve: in mode inflate the arrived device demand in

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -19,6 +20,7 @@ type timeline struct {
 	from, to, now poise.Time
 	fleet, used   totals
 	waits         []poise.Span // of the jobs that started
+	tenants       map[poise.TenantID]*TenantUse
 
 	demandTime, usedTime float64 // milli-units times milliseconds
 	sampled              int
@@ -27,7 +29,7 @@ type timeline struct {
 }
 
 func newTimeline(from, to poise.Time, fleet totals) *timeline {
-	return &timeline{from: from, to: to, now: from, fleet: fleet}
+	return &timeline{from: from, to: to, now: from, fleet: fleet, tenants: map[poise.TenantID]*TenantUse{}}
 }
 
 // scarce picks what load and allocation are measured in.
@@ -74,6 +76,10 @@ func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
 
 // arrive counts the job's demand: its request for its run time, cut at the end.
 func (t *timeline) arrive(j *state.Job) {
+	if t.tenants[j.Tenant] == nil {
+		t.tenants[j.Tenant] = &TenantUse{Tenant: j.Tenant}
+	}
+	t.tenants[j.Tenant].Jobs++
 	var ask totals
 	ask.addShape(j.Shape, 1)
 	end := t.to
@@ -87,40 +93,60 @@ func (t *timeline) arrive(j *state.Job) {
 
 func (t *timeline) start(j *state.Job, now poise.Time) {
 	t.used.addShape(j.Shape, 1)
+	t.tenants[j.Tenant].Placed++
+	t.wait(j, now)
+}
+
+// wait counts the time that a job has waited until now.
+func (t *timeline) wait(j *state.Job, now poise.Time) {
+	wait := poise.Span(now - j.Submitted)
 	if j.Submitted >= t.from {
-		t.waits = append(t.waits, poise.Span(now-j.Submitted))
+		t.waits = append(t.waits, wait)
 	}
+	t.tenants[j.Tenant].MeanWait += wait.Seconds() // the sum, until result
 }
 
 func (t *timeline) finish(j *state.Job) { t.used.addShape(j.Shape, -1) }
 
 func (t *timeline) result(w *World, q *queue.Queue) *ReplayResult {
-	waits := slices.Clone(t.waits)
 	pending := 0
 	for item := range q.All() {
-		waits = append(waits, poise.Span(t.to-item.Submitted))
+		t.wait(w.state.Job(item.Job), t.to)
 		pending++
 	}
-	slices.Sort(waits)
+	slices.Sort(t.waits)
 	sum, waited := 0.0, 0
-	for _, wait := range waits {
+	for _, wait := range t.waits {
 		sum += wait.Seconds()
 		if wait > 0 {
 			waited++
 		}
 	}
+	tenants := make([]TenantUse, 0, len(t.tenants))
+	for _, use := range t.tenants {
+		use.MeanWait /= float64(use.Jobs)
+		tenants = append(tenants, *use)
+	}
+	slices.SortFunc(tenants, func(a, b TenantUse) int { return cmp.Compare(a.Tenant, b.Tenant) })
 	whole := float64(t.scarce(t.fleet)) * float64(t.to-t.from)
 	if whole == 0 {
 		whole = 1
 	}
 	samples := float64(max(t.sampled, 1))
 	return &ReplayResult{
-		Pending: pending, MeanWait: sum / float64(len(waits)), Waited: waited,
-		P99Wait: waits[(len(waits)*99+99)/100-1].Seconds(),
-		Load:    100 * t.demandTime / whole, Alloc: 100 * t.usedTime / whole,
+		Pending: pending, MeanWait: sum / float64(max(len(t.waits), 1)), Waited: waited, P99Wait: quantile(t.waits, 99).Seconds(),
+		Load: 100 * t.demandTime / whole, Alloc: 100 * t.usedTime / whole,
 		Imbalance: t.imbalance / samples, EmptyNodes: t.empty / samples,
-		Stranded: stranded(w.state), Series: t.series,
+		Stranded: stranded(w.state), Tenants: tenants, Series: t.series,
 	}
+}
+
+// quantile gives the smallest wait that so many percent of all do not exceed.
+func quantile(sorted []poise.Span, percent int) poise.Span {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
 // stranded sums the free devices, in devices, of the nodes on which no kind of

@@ -26,10 +26,10 @@ type Config struct {
 	// Workload holds the demand counts to build profiles from instead of those
 	// of the arrivals so far; nil for the online profile.
 	Workload []state.Seen
+	// Explain says which jobs' decisions to make in full; nil for none.
+	Explain func(*state.Job) bool
 	// Observe is called with every attempt's job and decision; may be nil.
 	Observe func(*state.Job, *poise.Decision)
-	// Detail of the decisions; Observe sees what it asks for.
-	Detail sched.Detail
 	// Record is called with every event applied; may be nil.
 	Record func(poise.Event)
 }
@@ -95,7 +95,11 @@ func (w *World) submit(a *Arrival) (*state.Job, error) {
 
 // try plans a waiting job and commits the decision if it found a node.
 func (w *World) try(j *state.Job, at poise.Time) (poise.Decision, error) {
-	d, err := w.pipeline.Plan(w.state.View(), j, w.config.Detail)
+	detail := sched.Brief
+	if w.config.Explain != nil && w.config.Explain(j) {
+		detail = sched.Full
+	}
+	d, err := w.pipeline.Plan(w.state.View(), j, detail)
 	if err != nil {
 		return d, err
 	}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/report"
+)
+
+// sizes are the fleets whose placements are timed.
+var sizes = [...]int{1_000, 10_000, 100_000}
+
+// placement times one placement (submit, plan, commit, and the end of another
+// task) on fleets of 1,000 to 100,000 nodes with 16 job shapes.
+func placement(rounds int) ([]report.Figure, error) {
+	var figures []report.Figure
+	for _, name := range []string{"idle-balance-spread", "idle-balance"} {
+		var each [len(sizes)]time.Duration
+		var scans float64
+		for i, n := range sizes {
+			p, err := policy(name, nil)
+			if err != nil {
+				return nil, err
+			}
+			f, err := newFleet(n, p, name == "idle-balance")
+			if err != nil {
+				return nil, err
+			}
+			if each[i], err = f.timePlacements(rounds, name == "idle-balance"); err != nil {
+				return nil, err
+			}
+			if name == "idle-balance-spread" && n == 10_000 {
+				if scans, err = f.timeScans(rounds); err != nil {
+					return nil, err
+				}
+			}
+		}
+		goal := report.AtMost(5)
+		if name == "idle-balance" {
+			goal = report.AtMost(15)
+		}
+		micro := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+		figures = append(figures,
+			report.Figure{Name: name + ": placement, 1,000 nodes", Value: micro(each[0]), Unit: "us"},
+			report.Figure{Name: name + ": placement, 10,000 nodes", Value: micro(each[1]), Unit: "us", Goal: goal},
+			report.Figure{Name: name + ": placement, 100,000 nodes", Value: micro(each[2]), Unit: "us"},
+			report.Figure{Name: name + ": 100,000 against 10,000 nodes", Value: micro(each[2]) / micro(each[1]), Unit: "x time", Goal: report.AtMost(3)},
+		)
+		if scans > 0 {
+			figures = append(figures, report.Figure{
+				Name: name + ": scoring every row against the cache, 10,000 nodes", Value: scans / micro(each[1]), Unit: "x time", Goal: report.AtLeast(30),
+			})
+		}
+	}
+	return figures, nil
+}
+
+// timePlacements gives the time of one placement, the fastest of some rounds.
+// With epochs each round is as long as an epoch, so that the cost of scoring
+// all nodes anew is shared as it is in use.
+func (f *fleet) timePlacements(rounds int, epochs bool) (time.Duration, error) {
+	n := 20_000
+	if epochs {
+		n = max(n, 2*f.state.View().Nodes())
+	}
+	var best time.Duration
+	for range rounds {
+		placed := 0
+		began := time.Now()
+		for range n {
+			ok, err := f.place()
+			if err != nil {
+				return 0, err
+			}
+			if ok {
+				placed++
+			}
+			if err := f.finish(); err != nil {
+				return 0, err
+			}
+		}
+		if placed < n*9/10 {
+			return 0, fmt.Errorf("BUG: only %d of %d jobs were placed, the fleet is too full to measure placements", placed, n)
+		}
+		if each := time.Since(began) / time.Duration(placed); best == 0 || each < best {
+			best = each
+		}
+	}
+	return best, nil
+}
+
+// timeScans gives the time in microseconds of one placement that scores every
+// row, and checks that it decides as the cache does.
+func (f *fleet) timeScans(rounds int) (float64, error) {
+	spread, err := balance.NewSpread(nil)
+	if err != nil {
+		return 0, err
+	}
+	var best time.Duration
+	var w scanned
+	const n = 50
+	for range rounds {
+		var spent time.Duration
+		for range n {
+			began := time.Now()
+			j, err := f.submit()
+			if err != nil {
+				return 0, err
+			}
+			if err := f.scan(j, spread, &w); err != nil {
+				return 0, err
+			}
+			spent += time.Since(began)
+			d, err := f.pipeline.Plan(f.state.View(), j, 0)
+			if err != nil {
+				return 0, err
+			}
+			began = time.Now()
+			node := f.state.View().Name(w.best)
+			if d.Node != node {
+				return 0, fmt.Errorf("BUG: the cache chose %s, scoring every row %s", d.Node, node)
+			}
+			if err := f.apply(poise.JobPlaced{Placement: poise.Placement{Job: j.ID, Node: node}}); err != nil {
+				return 0, err
+			}
+			f.live = append(f.live, j.ID)
+			if err := f.finish(); err != nil {
+				return 0, err
+			}
+			spent += time.Since(began)
+		}
+		if best == 0 || spent < best {
+			best = spent
+		}
+	}
+	return float64(best.Nanoseconds()) / 1000 / n, nil
+}
