@@ -2,7 +2,7 @@ package poise
 
 import (
 	"fmt"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/poise-sched/poise/host/resource"
 )
@@ -136,8 +136,15 @@ func validName(op, field, name string) error {
 	if len(name) > maxNameLen {
 		return invalid(op, fmt.Sprintf("%s: %d bytes, expected at most %d", field, len(name), maxNameLen))
 	}
-	if i := strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }); i >= 0 {
-		return invalid(op, fmt.Sprintf("%s: %q has a space or control character at byte %d, expected none", field, name, i))
+	ascii := true
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c == 0x7f {
+			return invalid(op, fmt.Sprintf("%s: %q has a space or control character at byte %d, expected none", field, name, i))
+		}
+		ascii = ascii && name[i] < utf8.RuneSelf
+	}
+	if !ascii && !utf8.ValidString(name) {
+		return invalid(op, fmt.Sprintf("%s: %q, expected valid UTF-8", field, name))
 	}
 	return nil
 }
