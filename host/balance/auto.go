@@ -59,11 +59,13 @@ func (a *Auto) part(b *state.Batch, loss []float64, devices []uint32, withDevice
 		a.loss, a.mask = append(a.loss, 0), append(a.mask, 0)
 	}
 	batch := state.Batch{Snap: b.Snap, Job: b.Job, Rows: a.rows}
-	score := a.spread.Score
+	var err error
 	if withDevices {
-		score = a.demand.Score
+		err = a.demand.Score(&batch, a.loss, a.mask)
+	} else {
+		err = a.spread.Score(&batch, a.loss, a.mask)
 	}
-	if err := score(&batch, a.loss, a.mask); err != nil {
+	if err != nil {
 		return err
 	}
 	for k, i := range a.at {

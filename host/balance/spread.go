@@ -9,15 +9,20 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
-// maxWeight bounds a resource weight, so that no sum of weights overflows.
-const maxWeight = 1e6
+// minWeight and maxWeight bound a resource weight that is not 0, so that no sum
+// of weights overflows and no idle weight, which divides by a share of them,
+// becomes infinite.
+const (
+	minWeight = 1e-6
+	maxWeight = 1e6
+)
 
 // Weights are the resource weights omega by dimension name, a device kind
 // being a dimension too. A name that is not there weighs 1.
 type Weights map[string]float64
 
-// Validate refuses negative, non-finite and huge weights, and weights that
-// leave nothing to score by.
+// Validate refuses weights that are neither 0 nor from 1e-6 to 1e6, and weights
+// that leave nothing to score by.
 func (w Weights) Validate() error {
 	names := make([]string, 0, len(w))
 	for name := range w {
@@ -25,8 +30,8 @@ func (w Weights) Validate() error {
 	}
 	sort.Strings(names)
 	for _, name := range names {
-		if v := w[name]; !(v >= 0 && v <= maxWeight) {
-			return &poise.Error{Kind: poise.Invalid, Op: "resource weights", Detail: fmt.Sprintf("%s: %v, expected 0 to %g", name, v, float64(maxWeight))}
+		if v := w[name]; v != 0 && !(v >= minWeight && v <= maxWeight) {
+			return &poise.Error{Kind: poise.Invalid, Op: "resource weights", Detail: fmt.Sprintf("%s: %v, expected 0 or %g to %g", name, v, minWeight, maxWeight)}
 		}
 	}
 	if w.of("cpu") == 0 && w.of("memory") == 0 {
@@ -59,6 +64,7 @@ type Spread struct {
 	dims    []spreadDim // by name, so that sums do not depend on who joined first
 	known   int         // len(Dims) that dims was made for
 	device  []float64   // weight by device kind symbol
+	ask     []int64     // of the job at hand, per entry of dims
 	terms   []spreadTerm
 }
 
@@ -85,9 +91,9 @@ func NewSpread(w Weights) (*Spread, error) {
 // devices to the host.
 func (s *Spread) Score(b *state.Batch, loss []float64, devices []uint32) error {
 	s.prepare(b.Snap)
-	ask := s.asks(b.Job.Shape)
+	s.readAsk(b.Job.Shape)
 	for i, row := range b.Rows {
-		s.fill(b.Snap, row, ask, &b.Job.Shape.Request.Device)
+		s.fill(b.Snap, row, &b.Job.Shape.Request.Device)
 		loss[i], devices[i] = s.loss(nil), 0
 	}
 	return nil
@@ -96,7 +102,8 @@ func (s *Spread) Score(b *state.Batch, loss []float64, devices []uint32) error {
 // Explain gives the columns of the matrices for one row.
 func (s *Spread) Explain(snap *state.Snapshot, job *state.Job, row uint32, _ []uint16) (string, []poise.Column) {
 	s.prepare(snap)
-	s.fill(snap, row, s.asks(job.Shape), &job.Shape.Request.Device)
+	s.readAsk(job.Shape)
+	s.fill(snap, row, &job.Shape.Request.Device)
 	columns := make([]poise.Column, len(s.terms))
 	s.loss(columns)
 	return "spread", columns
@@ -118,21 +125,17 @@ func (s *Spread) prepare(snap *state.Snapshot) {
 	}
 }
 
-// asks gives the request per entry of dims.
-func (s *Spread) asks(shape *state.Shape) []int64 {
-	asks := make([]int64, len(s.dims))
-	for _, a := range shape.Request.Amounts {
-		for i := range s.dims {
-			if s.dims[i].name == a.Name {
-				asks[i] = a.Value
-			}
-		}
+// readAsk sets ask to what the shape requests of each entry of dims.
+func (s *Spread) readAsk(shape *state.Shape) {
+	s.ask = s.ask[:0]
+	for i := range s.dims {
+		amount, _ := shape.Request.Amounts.Find(s.dims[i].name)
+		s.ask = append(s.ask, amount)
 	}
-	return asks
 }
 
 // fill sets terms to the row's utilisation before and after.
-func (s *Spread) fill(snap *state.Snapshot, row uint32, asks []int64, device *poise.DeviceRequest) {
+func (s *Spread) fill(snap *state.Snapshot, row uint32, device *poise.DeviceRequest) {
 	s.terms = s.terms[:0]
 	for i := range s.dims {
 		d := &s.dims[i]
@@ -141,7 +144,7 @@ func (s *Spread) fill(snap *state.Snapshot, row uint32, asks []int64, device *po
 			continue
 		}
 		allocated := snap.Allocated(row, d.index)
-		s.add(d.name, d.weight, float64(allocated), float64(asks[i]), float64(capacity))
+		s.add(d.name, d.weight, float64(allocated), float64(s.ask[i]), float64(capacity))
 	}
 	if free := snap.Free(row); len(free) > 0 {
 		if weight := s.device[snap.Kind(row)]; weight > 0 {
