@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// Why prints one decision in full: what the job asks for, the verdict, who was
+// refused and by what it missed, who was ranked, and how the losses of the best
+// two came about, so that a reader can add them up. It is attempt number
+// attempt of so many on the job.
+func Why(w io.Writer, job *state.Job, d *poise.Decision, attempt, attempts int) error {
+	b := &strings.Builder{}
+	writeAsks(b, job)
+	if attempts > 1 {
+		fmt.Fprintf(b, "  attempt    %d of %d\n", attempt, attempts)
+	}
+	writeVerdict(b, job, d)
+	writeRefused(b, &job.Shape.Request, d)
+	writeRanked(b, d)
+	writeWinner(b, d)
+	writeMatrices(b, d)
+	fmt.Fprintf(b, "\ndecided by policy %s, equal losses by %s", plain(d.Policy), tieText(d))
+	fmt.Fprintf(b, ";\nsnapshot %d, demand profile %d, %s looked at anew\n", d.Version, d.Epoch, nodes(d.Looked))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeAsks(b *strings.Builder, job *state.Job) {
+	fmt.Fprintf(b, "job %s", plain(job.Name))
+	if string(job.ID) != job.Name {
+		fmt.Fprintf(b, " (id %s)", plain(string(job.ID)))
+	}
+	fmt.Fprintf(b, " of tenant %s, priority %d\n", plain(string(job.Tenant)), job.Priority)
+	shape := job.Shape
+	fmt.Fprintf(b, "  asks for   %s\n", requestText(&shape.Request))
+	for i := range shape.Selectors {
+		fmt.Fprintf(b, "  only where %s\n", selectorText(&shape.Selectors[i]))
+	}
+	for i := range shape.Tolerations {
+		fmt.Fprintf(b, "  tolerates  %s\n", tolerationText(&shape.Tolerations[i]))
+	}
+	if job.RunTime > 0 {
+		fmt.Fprintf(b, "  run time   %s\n", time.Duration(job.RunTime)*time.Millisecond)
+	}
+}
+
+func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
+	b.WriteByte('\n')
+	switch d.Verdict {
+	case poise.Placed:
+		fmt.Fprintf(b, "placed on node %s%s: %d of %s can hold it now\n",
+			plain(d.Node), devicesText(job.Shape.Request.Device.Kind, d.Devices), d.Fitting, nodes(d.Nodes))
+	case poise.FitsNotNow:
+		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
+	default:
+		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))
+	}
+}
+
+func writeRefused(b *strings.Builder, ask *poise.Request, d *poise.Decision) {
+	if len(d.Refused) > 0 {
+		b.WriteString("\nrefused nodes, by reason\n")
+		width := len(fmt.Sprint(d.Refused[0].Nodes))
+		for _, c := range d.Refused {
+			fmt.Fprintf(b, "  %*d  %s\n", width, c.Nodes, refusalText(ask, c.Code, c.Dim))
+		}
+	}
+	if d.Nearest != nil {
+		fmt.Fprintf(b, "nearest: %s\n", missText(ask, d.Nearest))
+	}
+}
+
+func writeRanked(b *strings.Builder, d *poise.Decision) {
+	if len(d.Ranked) == 0 {
+		return
+	}
+	b.WriteString("\nranked nodes, best first: by tier, then by loss; the smaller loss is the better one\n")
+	g := grid{indent: "  ", left: 1}
+	g.add("node", "tier", "loss", "devices")
+	for i := range d.Ranked {
+		r := &d.Ranked[i]
+		g.add(plain(r.Node), fmt.Sprint(r.Tier), fixed(r.Loss, lossDigits), indexes(r.Devices))
+	}
+	_ = g.write(b)
+	if more := d.Fitting - len(d.Ranked); more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
+}
+
+// writeWinner says why the first node stands before the second.
+func writeWinner(b *strings.Builder, d *poise.Decision) {
+	if len(d.Ranked) == 0 {
+		return
+	}
+	best := &d.Ranked[0]
+	fmt.Fprintf(b, "\nwhy %s: ", plain(best.Node))
+	if len(d.Ranked) == 1 {
+		b.WriteString("it is the only node that can hold the job now\n")
+		return
+	}
+	next := &d.Ranked[1]
+	switch {
+	case best.Tier != next.Tier:
+		fmt.Fprintf(b, "it is in tier %d and %s in tier %d;\n  nodes with devices are kept for jobs that ask for devices\n", best.Tier, plain(next.Node), next.Tier)
+	case best.Loss != next.Loss:
+		fmt.Fprintf(b, "%s less loss than %s\n", trimmed(next.Loss-best.Loss), plain(next.Node))
+	default:
+		fmt.Fprintf(b, "equal loss to %s; %s decides\n", plain(next.Node), tieText(d))
+	}
+}
+
+// tieText names the tie rule in force.
+func tieText(d *poise.Decision) string {
+	switch d.Ties {
+	case "name":
+		return "the name"
+	case "seeded":
+		return fmt.Sprintf("the hash of seed %d, job and node", d.Seed)
+	case "published":
+		return "the node order of the published experiment"
+	}
+	return "the rule " + plain(d.Ties)
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
