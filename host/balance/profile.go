@@ -18,8 +18,12 @@ const maxPriors = 64
 // last epoch. The interval is params.Epoch or, where that is 0, 500 up to 2,000
 // nodes and twice the number of nodes above, so that scoring every node anew
 // costs a bounded amount per arrival. A device kind that has joined since
-// without a profile of its own makes an epoch due at once.
+// without a profile of its own makes an epoch due at once. While no node has
+// devices there is nothing to profile, and none is due.
 func Due(snap *state.Snapshot, params *Params) bool {
+	if len(snap.Kinds()) == 1 {
+		return false
+	}
 	arrivals := snap.Arrivals()
 	switch arrivals {
 	case 1, 8, 32, 128:
@@ -86,6 +90,11 @@ func buildProfile(snap *state.Snapshot, kind string, seen []state.Seen, params *
 	return p
 }
 
+// forgotten is the weight below which all that was seen of a kind counts as
+// never seen: a half-life makes counts fall for ever, and shares of what is
+// hardly a number any more would not add up.
+const forgotten = 1e-300
+
 // keepShapes gives the seen shapes of a kind that the profile keeps, and W.
 // Until a job of the kind was seen there is none and W is 1.
 func keepShapes(kind string, seen []state.Seen, params *Params) ([]poise.ProfileShape, float64) {
@@ -101,6 +110,9 @@ func keepShapes(kind string, seen []state.Seen, params *Params) ([]poise.Profile
 		total += m.Weight
 		all = append(all, m)
 	}
+	if total < forgotten {
+		return nil, 1
+	}
 	slices.SortStableFunc(all, func(a, b poise.ProfileShape) int { return cmp.Compare(b.Weight, a.Weight) })
 	kept := 0.0
 	for m := range all {
@@ -108,9 +120,6 @@ func keepShapes(kind string, seen []state.Seen, params *Params) ([]poise.Profile
 			return all[:m:m], kept
 		}
 		kept += all[m].Weight
-	}
-	if kept == 0 {
-		return nil, 1
 	}
 	return all, kept
 }
@@ -124,7 +133,8 @@ type nodeClass struct {
 // devices of the kind, falling, and the devices of the largest. Where there are
 // more than maxPriors, cpu and memory are rounded down to fewer and fewer
 // significant bits until there are not: a shape that is a little smaller still
-// asks for what only an empty node of the class can give.
+// asks for what only an empty node of the class can give. Of nodes so far apart
+// that one bit leaves too many, the largest classes stay.
 func nodeClasses(snap *state.Snapshot, kind string) ([]nodeClass, int) {
 	set := map[nodeClass]bool{}
 	largest := 0
@@ -150,7 +160,7 @@ func nodeClasses(snap *state.Snapshot, kind string) ([]nodeClass, int) {
 	slices.SortFunc(classes, func(a, b nodeClass) int {
 		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.memory, a.memory), cmp.Compare(b.devices, a.devices))
 	})
-	return classes, largest
+	return classes[:min(len(classes), maxPriors)], largest
 }
 
 // floorBits keeps the highest bits of x and clears the rest.
