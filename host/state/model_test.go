@@ -1,0 +1,273 @@
+package state
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// model is a state that keeps no sums: it adds up the live tasks whenever it
+// is asked.
+type model struct {
+	halfLife float64
+	nodes    map[string]*modelNode
+	jobs     map[poise.JobID]*modelJob
+	joins    uint64
+	arrivals []poise.Request
+	placings int
+	epoch    uint64
+}
+
+type modelNode struct {
+	poise.Node
+	incarnation uint64
+}
+
+type modelJob struct {
+	poise.Job
+	on *modelTask // nil while it waits
+}
+
+type modelTask struct {
+	node        string
+	incarnation uint64
+	devices     []uint16
+	placed      poise.Time
+	order       int
+}
+
+func newModel(halfLife float64) *model {
+	return &model{halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}}
+}
+
+// tasks gives the jobs that hold part of the node, the latest first.
+func (m *model) tasks(n *modelNode) []*modelJob {
+	var on []*modelJob
+	for _, j := range m.jobs {
+		if j.on != nil && j.on.node == n.Name && j.on.incarnation == n.incarnation {
+			on = append(on, j)
+		}
+	}
+	slices.SortFunc(on, func(a, b *modelJob) int { return b.on.order - a.on.order })
+	return on
+}
+
+func (m *model) allocated(n *modelNode, dim string) int64 {
+	sum := int64(0)
+	for _, j := range m.tasks(n) {
+		amount, _ := j.Request.Amounts.Find(dim)
+		sum += amount
+	}
+	return sum
+}
+
+func (m *model) free(n *modelNode) []uint16 {
+	var free []uint16
+	for d := range uint16(n.Devices.Count) {
+		left := int32(1000)
+		for _, j := range m.tasks(n) {
+			if slices.Contains(j.on.devices, d) {
+				left -= j.Request.Device.Milli
+			}
+		}
+		free = append(free, uint16(left))
+	}
+	return free
+}
+
+// fits says whether the job's request is idle on the node, with these devices.
+func (m *model) fits(j *modelJob, n *modelNode, devices []uint16) bool {
+	for _, a := range j.Request.Amounts {
+		capacity, _ := n.Capacity.Find(a.Name)
+		if a.Value > 0 && capacity-m.allocated(n, a.Name) < a.Value {
+			return false
+		}
+	}
+	ask, free := j.Request.Device, m.free(n)
+	if len(devices) != int(ask.Count) || ask.Count > 0 && ask.Kind != n.Devices.Kind {
+		return false
+	}
+	for k, d := range devices {
+		if k > 0 && devices[k-1] >= d || int(d) >= len(free) || int32(free[d]) < ask.Milli {
+			return false
+		}
+	}
+	return true
+}
+
+// devices gives the lowest devices of the node that the job could take.
+func (m *model) devices(j *modelJob, n *modelNode) []uint16 {
+	var take []uint16
+	for d, free := range m.free(n) {
+		if len(take) < int(j.Request.Device.Count) && int32(free) >= j.Request.Device.Milli {
+			take = append(take, uint16(d))
+		}
+	}
+	return take
+}
+
+// apply makes the event part of the model, or says why it is refused.
+func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool) {
+	switch b := body.(type) {
+	case poise.NodeJoined:
+		if b.Node.Validate() != nil {
+			return poise.Invalid, false
+		}
+		if m.nodes[b.Node.Name] != nil {
+			return poise.Conflict, false
+		}
+		m.joins++
+		m.nodes[b.Node.Name] = &modelNode{Node: b.Node, incarnation: m.joins}
+	case poise.NodeChanged:
+		if b.Node.Validate() != nil {
+			return poise.Invalid, false
+		}
+		n := m.nodes[b.Node.Name]
+		if n == nil {
+			return poise.NotFound, false
+		}
+		n.Node = b.Node
+	case poise.NodeMarked:
+		n := m.nodes[b.Name]
+		if n == nil {
+			return poise.NotFound, false
+		}
+		n.NotReady, n.Drained = b.NotReady, b.Drained
+	case poise.NodeLeft:
+		if m.nodes[b.Name] == nil {
+			return poise.NotFound, false
+		}
+		delete(m.nodes, b.Name)
+	case poise.JobSubmitted:
+		if b.Job.Validate() != nil {
+			return poise.Invalid, false
+		}
+		if m.jobs[b.Job.ID] != nil {
+			return poise.Conflict, false
+		}
+		m.arrivals = append(m.arrivals, b.Job.Request)
+		m.jobs[b.Job.ID] = &modelJob{Job: b.Job}
+	case poise.JobPlaced:
+		p := b.Placement
+		j, n := m.jobs[p.Job], m.nodes[p.Node]
+		switch {
+		case j == nil:
+			return poise.NotFound, false
+		case j.on != nil:
+			return poise.Conflict, false
+		case n == nil:
+			return poise.NotFound, false
+		case !m.fits(j, n, p.Devices):
+			return poise.Conflict, false
+		}
+		m.placings++
+		j.on = &modelTask{node: n.Name, incarnation: n.incarnation, devices: p.Devices, placed: at, order: m.placings}
+	case poise.JobFinished:
+		if kind, ok := m.known(b.Job, true); !ok {
+			return kind, false
+		}
+		delete(m.jobs, b.Job)
+	case poise.JobRequeued:
+		if kind, ok := m.known(b.Job, true); !ok {
+			return kind, false
+		}
+		m.jobs[b.Job].on = nil
+	case poise.JobWithdrawn:
+		if kind, ok := m.known(b.Job, false); !ok {
+			return kind, false
+		}
+		delete(m.jobs, b.Job)
+	case poise.ProfileBuilt:
+		m.epoch = b.Profiles[0].Epoch
+	}
+	return 0, true
+}
+
+func (m *model) known(id poise.JobID, placed bool) (poise.Kind, bool) {
+	switch j := m.jobs[id]; {
+	case j == nil:
+		return poise.NotFound, false
+	case (j.on != nil) != placed:
+		return poise.Conflict, false
+	}
+	return 0, true
+}
+
+// content is what the function of that name says of a snapshot.
+func (m *model) content() string {
+	var lines []string
+	for _, n := range m.nodes {
+		lines = append(lines, m.nodeText(n))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func (m *model) nodeText(n *modelNode) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s cluster=%q ready=%v drained=%v schedulable=%v labels=%v taints=%v",
+		n.Name, n.Cluster, !n.NotReady, n.Drained, !n.NotReady && !n.Drained, n.Labels, n.Taints)
+	var dims []string
+	for _, a := range n.Capacity {
+		dims = append(dims, a.Name)
+	}
+	for _, j := range m.tasks(n) {
+		for _, a := range j.Request.Amounts {
+			dims = append(dims, a.Name)
+		}
+	}
+	slices.Sort(dims)
+	for _, name := range slices.Compact(dims) {
+		capacity, _ := n.Capacity.Find(name)
+		allocated := m.allocated(n, name)
+		if capacity != 0 || allocated != 0 {
+			fmt.Fprintf(&b, " %s=%d/%d/%d", name, capacity, allocated, max(capacity-allocated, 0))
+		}
+	}
+	tasks := m.tasks(n)
+	fmt.Fprintf(&b, " devices=%d %q %q exclusive=%v free=%v running=%d tasks=",
+		n.Devices.Count, n.Devices.Kind, n.Devices.Model, n.Devices.Exclusive, m.free(n), len(tasks))
+	for _, j := range tasks {
+		b.WriteString(taskText(j.ID, j.on.devices, j.on.placed, &j.Request))
+	}
+	return b.String()
+}
+
+// demand gives what Demand should: per kind of device request, in order of
+// first arrival, the sum over its arrivals of 2^(-age/halfLife).
+func (m *model) demand() []Seen {
+	var seen []Seen
+	for i, r := range m.arrivals {
+		if r.Device.Count == 0 {
+			continue
+		}
+		cpu, _ := r.Amounts.Find("cpu")
+		memory, _ := r.Amounts.Find("memory")
+		s := Seen{Kind: r.Device.Kind, CPU: cpu, Memory: int64(math.Ceil(float64(memory) / (1 << 20))), Count: r.Device.Count, Milli: r.Device.Milli, Models: r.Device.Models}
+		k := slices.IndexFunc(seen, func(o Seen) bool {
+			return o.Kind == s.Kind && o.CPU == s.CPU && o.Memory == s.Memory && o.Count == s.Count && o.Milli == s.Milli && slices.Equal(o.Models, s.Models)
+		})
+		if k < 0 {
+			k = len(seen)
+			seen = append(seen, s)
+		}
+		weight := 1.0
+		if m.halfLife > 0 {
+			weight = math.Pow(2, -float64(len(m.arrivals)-1-i)/m.halfLife)
+		}
+		seen[k].Times += weight
+	}
+	return seen
+}
+
+// shapes counts the distinct requests, selectors and tolerations of live jobs.
+func (m *model) shapes() int {
+	distinct := map[string]bool{}
+	for _, j := range m.jobs {
+		distinct[fmt.Sprintf("%q %q %v", fmt.Sprint(j.Request), j.Selectors, j.Tolerations)] = true
+	}
+	return len(distinct)
+}
