@@ -7,10 +7,15 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
+// lingering is how many shapes that no job uses any more are kept, so that
+// short jobs which come one after the other keep their Shape, and with it what
+// is cached under its ID.
+const lingering = 1024
+
 // Shape is what filters and scorers may know of a job's request. Jobs of one
 // shape are interchangeable for them, so their answers are kept per shape. A
-// Shape is immutable and lives as long as a job uses it; its ID is never used
-// again.
+// Shape is immutable and lives until no job has used it while more than 1,024
+// others fell out of use; its ID is never used again.
 type Shape struct {
 	ID          uint32
 	Request     poise.Request
@@ -19,20 +24,26 @@ type Shape struct {
 
 	key  string
 	refs int
+	// Neighbours in the list of idle shapes.
+	older, newer *Shape
 }
 
-// shapes holds one Shape per distinct request.
+// shapes holds one Shape per distinct request. The idle ones, which no job
+// uses, form a list in the order in which they fell out of use.
 type shapes struct {
-	byKey map[string]*Shape
-	next  uint32
-	buf   []byte
+	byKey          map[string]*Shape
+	next           uint32
+	buf            []byte
+	oldest, newest *Shape
+	idle           int
 }
 
 // acquire gives the shape of a job and counts one more user of it.
 func (s *shapes) acquire(j *poise.Job) *Shape {
 	s.buf = appendShapeKey(s.buf[:0], j)
 	shape := s.byKey[string(s.buf)]
-	if shape == nil {
+	switch {
+	case shape == nil:
 		s.next++
 		shape = &Shape{
 			ID:          s.next,
@@ -42,17 +53,49 @@ func (s *shapes) acquire(j *poise.Job) *Shape {
 			key:         string(s.buf),
 		}
 		s.byKey[shape.key] = shape
+	case shape.refs == 0:
+		s.unlink(shape)
 	}
 	shape.refs++
 	return shape
 }
 
-// release counts one user less and forgets a shape that nobody uses.
+// release counts one user less. A shape without users becomes the newest of the
+// idle ones, and the oldest is forgotten where there are too many.
 func (s *shapes) release(shape *Shape) {
-	if shape.refs--; shape.refs == 0 {
-		delete(s.byKey, shape.key)
+	if shape.refs--; shape.refs > 0 {
+		return
+	}
+	if shape.older = s.newest; s.newest != nil {
+		s.newest.newer = shape
+	} else {
+		s.oldest = shape
+	}
+	s.newest = shape
+	if s.idle++; s.idle > lingering {
+		delete(s.byKey, s.oldest.key)
+		s.unlink(s.oldest)
 	}
 }
+
+// unlink takes a shape out of the list of idle ones.
+func (s *shapes) unlink(shape *Shape) {
+	if shape.older != nil {
+		shape.older.newer = shape.newer
+	} else {
+		s.oldest = shape.newer
+	}
+	if shape.newer != nil {
+		shape.newer.older = shape.older
+	} else {
+		s.newest = shape.older
+	}
+	shape.older, shape.newer = nil, nil
+	s.idle--
+}
+
+// used is the number of shapes that jobs use.
+func (s *shapes) used() int { return len(s.byKey) - s.idle }
 
 // appendShapeKey writes all that a Shape holds, each string with its length
 // first, so that two requests have one key only if they are equal.
