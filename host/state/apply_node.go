@@ -2,10 +2,19 @@ package state
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+)
+
+// Bounds on the distinct names that nodes bring in. None is ever forgotten,
+// because snapshots and caches hold their numbers.
+const (
+	// maxDims keeps rows small: a page has columns for every dimension up to
+	// the last one that a node in it declared.
+	maxDims = 1024
+	// maxSymbols is how many device kinds or models a column can number.
+	maxSymbols = 1 << 16
 )
 
 func (s *State) joinNode(n *poise.Node) error {
@@ -15,7 +24,7 @@ func (s *State) joinNode(n *poise.Node) error {
 	if _, ok := s.rowOf[n.Name]; ok {
 		return conflict(fmt.Sprintf("join node %q", n.Name), "a node of that name is present, expected a new name")
 	}
-	if err := s.checkSymbols(n); err != nil {
+	if err := s.checkNames(n); err != nil {
 		return err
 	}
 	row := s.newRow()
@@ -42,7 +51,7 @@ func (s *State) changeNode(n *poise.Node) error {
 	if !ok {
 		return notFound(fmt.Sprintf("change node %q", n.Name), "no such node")
 	}
-	if err := s.checkSymbols(n); err != nil {
+	if err := s.checkNames(n); err != nil {
 		return err
 	}
 	s.describe(row, n)
@@ -146,11 +155,26 @@ func (s *State) internDim(name string) {
 	}
 }
 
-// checkSymbols refuses a node whose device kind or model would be one more
-// than the columns can number.
-func (s *State) checkSymbols(n *poise.Node) error {
-	if len(s.live.models) > math.MaxUint16 || len(s.live.kinds) > math.MaxUint16 {
-		return &poise.Error{Kind: poise.Limit, Op: fmt.Sprintf("node %q", n.Name), Detail: fmt.Sprintf("devices: more than %d kinds or models, expected fewer", math.MaxUint16)}
+// checkNames refuses a node that brings a dimension, device kind or model that
+// is one more than there is room for.
+func (s *State) checkNames(n *poise.Node) error {
+	limit := func(detail string) error {
+		return &poise.Error{Kind: poise.Limit, Op: fmt.Sprintf("node %q", n.Name), Detail: detail}
+	}
+	dims := len(s.live.dims)
+	for i := range n.Capacity {
+		if _, ok := s.dimOf[n.Capacity[i].Name]; ok {
+			continue
+		}
+		if dims++; dims > maxDims {
+			return limit(fmt.Sprintf("capacity: %s: a new name, expected one of the %d that nodes have declared", n.Capacity[i].Name, maxDims))
+		}
+	}
+	if len(s.live.kinds) == maxSymbols && !slices.Contains(s.live.kinds, n.Devices.Kind) {
+		return limit(fmt.Sprintf("devices: kind %q: a new name, expected one of the %d that nodes have declared", n.Devices.Kind, maxSymbols-1))
+	}
+	if len(s.live.models) == maxSymbols && !slices.Contains(s.live.models, n.Devices.Model) {
+		return limit(fmt.Sprintf("devices: model %q: a new name, expected one of the %d that nodes have declared", n.Devices.Model, maxSymbols-1))
 	}
 	return nil
 }
