@@ -1,6 +1,10 @@
 package state
 
-import "github.com/poise-sched/poise/host/poise"
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+)
 
 // ident is what a row's node says of itself beside its columns. It is replaced,
 // never changed.
@@ -50,13 +54,13 @@ func (s *Snapshot) Arrivals() uint64 { return s.arrivals }
 
 // Dims gives the dimension names that nodes have declared, by index. Index 0
 // is cpu and 1 is memory. The slice must not be changed.
-func (s *Snapshot) Dims() []string { return s.dims }
+func (s *Snapshot) Dims() []string { return slices.Clip(s.dims) }
 
 // Kinds gives the device kinds by symbol, Kinds()[0] being "".
-func (s *Snapshot) Kinds() []string { return s.kinds }
+func (s *Snapshot) Kinds() []string { return slices.Clip(s.kinds) }
 
 // Models gives the device models by symbol, Models()[0] being "".
-func (s *Snapshot) Models() []string { return s.models }
+func (s *Snapshot) Models() []string { return slices.Clip(s.models) }
 
 // Profile gives the demand profile in force for a device kind, or nil before
 // the first one.
@@ -188,5 +192,5 @@ func (s *Snapshot) ChangesSince(version uint64) (rows []uint32, ok bool) {
 	if version < s.changesBase || version > s.version {
 		return nil, false
 	}
-	return s.changes[version-s.changesBase:], true
+	return slices.Clip(s.changes[version-s.changesBase:]), true
 }
