@@ -13,8 +13,9 @@ import (
 )
 
 // maxArrivals bounds the arrivals of one run: the device demand of a workload
-// may be so small that filling a fleet with it would take for ever.
-const maxArrivals = 20_000_000
+// may be so small that filling a fleet with it would take for ever. An arrival
+// takes about 250 bytes.
+const maxArrivals = 5_000_000
 
 // drawsBeforeOrder is how many draws the published experiment makes between
 // the arrival list and the tie order. It was found by comparing all published
@@ -61,6 +62,11 @@ func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (
 			list = slices.Delete(list, i, i+1)
 		}
 	} else {
+		// Known before any copy is made, as the copies are drawn evenly.
+		tooMany := inflateError(fmt.Sprintf("jobs: more than %d arrivals to reach %v times the fleet's devices, expected fewer", maxArrivals, multiple))
+		if target/float64(demand)*float64(len(list)) > maxArrivals {
+			return nil, tooMany
+		}
 		copies := map[poise.JobID]int{}
 		for {
 			a := byName[random.Intn(len(byName))]
@@ -69,7 +75,7 @@ func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (
 				break
 			}
 			if len(list) == maxArrivals {
-				return nil, inflateError(fmt.Sprintf("jobs: more than %d arrivals to reach %v times the fleet's devices, expected fewer", maxArrivals, multiple))
+				return nil, tooMany
 			}
 			demand += a.Job.Request.Device.Total()
 			copies[a.Job.ID]++
