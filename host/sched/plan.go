@@ -26,7 +26,8 @@ type Pipeline struct {
 	rankings map[uint32]*ranking // by shape ID
 	planned  uint64
 	order    order
-	joins    uint64
+	joins    uint64 // of the snapshot that order.published was made for
+	nodes    int    // of the same
 	work     scratch
 	ties     []uint32
 }
@@ -68,13 +69,14 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 	return d, nil
 }
 
-// arrange readies the order for the snapshot.
+// arrange readies the order for the snapshot. Of two snapshots with as many
+// joins, the one with fewer nodes has only nodes that the other has too.
 func (p *Pipeline) arrange(snap *state.Snapshot) {
 	p.order.snap = snap
-	if p.policy.Ties != Published || p.joins == snap.Joins() && len(p.order.published) == snap.Rows() {
+	if p.policy.Ties != Published || p.joins == snap.Joins() && p.nodes >= snap.Nodes() {
 		return
 	}
-	p.joins = snap.Joins()
+	p.joins, p.nodes = snap.Joins(), snap.Nodes()
 	p.order.published = make([]uint64, snap.Rows())
 	for row := range uint32(snap.Rows()) {
 		if snap.Present(row) {
