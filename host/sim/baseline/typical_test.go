@@ -1,16 +1,14 @@
 package baseline
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/poise-sched/poise/host/manifest"
 	"github.com/poise-sched/poise/host/poise"
 )
 
@@ -106,54 +104,24 @@ func TestTypicalTasksOfTraces(t *testing.T) {
 	f("multigpu50", 43)
 }
 
-// traceRequests reads what the typical tasks need of a trace of jobs.
+// traceRequests reads what the typical tasks need of a trace of jobs; where it
+// is absent, the test is skipped.
 func traceRequests(t *testing.T, name string) []poise.Request {
 	t.Helper()
-	records := traceRecords(t, name)
-	list := make([]poise.Request, len(records))
-	for i, r := range records {
-		var models []string
-		if len(r) > 5 && r[5] != "" {
-			models = strings.Split(r[5], "|")
-		}
-		list[i] = request(number(t, r[1]), int32(number(t, r[4])), int32(number(t, r[3])), models...)
-	}
-	return list
-}
-
-func traceRecords(t *testing.T, name string) [][]string {
-	t.Helper()
-	return readCSV(t, filepath.Join("..", "..", "..", "..", "shared", "traces", "openb", "openb_pod_list_"+name+".csv.gz"))
-}
-
-func number(t *testing.T, s string) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// readCSV gives the records of a gzip file without the head; where the file is
-// absent, the test is skipped.
-func readCSV(t *testing.T, path string) [][]string {
-	t.Helper()
-	file, err := os.Open(path)
-	if os.IsNotExist(err) {
+	path := filepath.Join("..", "..", "..", "..", "shared", "traces", "openb", "openb_pod_list_"+name+".csv.gz")
+	if _, err := os.Stat(path); os.IsNotExist(err) {
 		t.Skipf("no trace at %s", path)
 	}
+	jobs, err := manifest.ReadJobs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
+	list := make([]poise.Request, len(jobs))
+	for i := range jobs {
+		list[i] = jobs[i].Request
+		if text := jobs[i].ModelText; text != "" {
+			list[i].Device.Models = strings.Split(text, "|")
+		}
 	}
-	records, err := csv.NewReader(z).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return records[1:]
+	return list
 }
