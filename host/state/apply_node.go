@@ -76,7 +76,7 @@ func (s *State) removeNode(name string) error {
 		return notFound(fmt.Sprintf("remove node %q", name), "no such node")
 	}
 	delete(s.rowOf, name)
-	s.names.remove(name)
+	s.names.remove(name, s)
 	hot, cold := s.hotPage(row), s.coldPage(row)
 	i := row & pageMask
 	hot.flags[i], hot.tasks[i], hot.running[i] = 0, nil, 0
@@ -139,7 +139,8 @@ func (s *State) newRow() uint32 {
 	row := uint32(s.live.rows)
 	s.live.rows++
 	if int(row>>pageShift) == len(s.live.hot) {
-		s.ownTable()
+		s.ownHot()
+		s.ownCold()
 		s.live.hot = append(s.live.hot, &hotPage{owner: s.generation})
 		s.live.cold = append(s.live.cold, &coldPage{owner: s.generation})
 	}

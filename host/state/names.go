@@ -1,81 +1,105 @@
 package state
 
-import "sort"
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+)
 
-// rankGap is the distance between neighbours when all names are numbered anew.
-// 2^40 leaves room for 2^24 nodes and for 40 halvings between two of them.
-const rankGap = 1 << 40
+const (
+	// rankGap is the distance between neighbours when all names are numbered
+	// anew. 2^40 leaves room for 2^24 nodes and for 40 halvings between two.
+	rankGap = 1 << 40
+	// gone is the row of a name whose node left.
+	gone = math.MaxUint32
+	// manyPending bounds the pending names that a departure looks through.
+	manyPending = 64
+)
 
-// named is a present node's name, its row and its rank.
+// named is a node's name and its row.
 type named struct {
 	name string
 	row  uint32
-	rank uint64
 }
 
 // names orders the present nodes by name and gives each a rank, so that the
 // tie rule compares integers. Joins are collected and merged when the next
-// reader comes, which makes a fleet of n cost n log n however it is ordered.
+// reader comes, which makes a fleet of n cost n log n however it is ordered;
+// departures leave a mark, and the marked ones are dropped together.
 type names struct {
-	sorted  []named
-	pending []named
+	sorted  []named // by name
+	marked  int     // those in sorted whose row is gone, at most half of them
+	pending []named // in the order of joining; none is in sorted unless gone there
+}
+
+// ranks reads and writes the rank of a row.
+type ranks interface {
+	rank(row uint32) uint64
+	setRank(row uint32, rank uint64)
 }
 
 func (n *names) add(name string, row uint32) {
 	n.pending = append(n.pending, named{name: name, row: row})
 }
 
-func (n *names) remove(name string) {
+// remove takes out the name of a node that leaves.
+func (n *names) remove(name string, r ranks) {
+	if len(n.pending) > manyPending {
+		n.flush(r)
+	}
 	for i := range n.pending {
 		if n.pending[i].name == name {
-			n.pending = append(n.pending[:i], n.pending[i+1:]...)
+			n.pending = slices.Delete(n.pending, i, i+1)
 			return
 		}
 	}
 	i := sort.Search(len(n.sorted), func(i int) bool { return n.sorted[i].name >= name })
-	n.sorted = append(n.sorted[:i], n.sorted[i+1:]...)
+	n.sorted[i].row = gone
+	if n.marked++; n.marked > len(n.sorted)/2 {
+		n.sorted = slices.DeleteFunc(n.sorted, func(e named) bool { return e.row == gone })
+		n.marked = 0
+	}
 }
 
-// flush merges the pending names and calls set for every row whose rank is new.
-func (n *names) flush(set func(row uint32, rank uint64)) {
+// flush merges the pending names and gives each a rank between those of its
+// neighbours, or all names new ranks where there is no room.
+func (n *names) flush(r ranks) {
 	if len(n.pending) == 0 {
 		return
 	}
-	sort.Slice(n.pending, func(i, j int) bool { return n.pending[i].name < n.pending[j].name })
+	slices.SortFunc(n.pending, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	merged := make([]named, 0, len(n.sorted)+len(n.pending))
-	crowded := false
-	for old := 0; len(n.pending) > 0 || old < len(n.sorted); {
-		if len(n.pending) == 0 || old < len(n.sorted) && n.sorted[old].name < n.pending[0].name {
-			merged = append(merged, n.sorted[old])
-			old++
+	below, crowded := uint64(0), false
+	for old, pending := n.sorted, n.pending; len(old) > 0 || len(pending) > 0; {
+		switch {
+		case len(old) > 0 && old[0].row == gone:
+			old = old[1:]
+			continue
+		case len(pending) == 0 || len(old) > 0 && old[0].name < pending[0].name:
+			merged, below = append(merged, old[0]), r.rank(old[0].row)
+			old = old[1:]
 			continue
 		}
 		run := 1 // pending names that fall between the same two neighbours
-		for run < len(n.pending) && (old == len(n.sorted) || n.pending[run].name < n.sorted[old].name) {
+		for run < len(pending) && (len(old) == 0 || pending[run].name < old[0].name) {
 			run++
 		}
-		var below uint64
-		if len(merged) > 0 {
-			below = merged[len(merged)-1].rank
-		}
 		gap := uint64(rankGap)
-		if old < len(n.sorted) {
-			gap = (n.sorted[old].rank - below) / uint64(run+1)
+		if len(old) > 0 {
+			gap = (r.rank(old[0].row) - below) / uint64(run+1)
 		}
 		crowded = crowded || gap == 0
-		for i := range run {
-			e := n.pending[i]
-			e.rank = below + gap*uint64(i+1)
-			merged = append(merged, e)
-			set(e.row, e.rank)
+		for _, e := range pending[:run] {
+			below += gap
+			r.setRank(e.row, below)
 		}
-		n.pending = n.pending[run:]
+		merged, pending = append(merged, pending[:run]...), pending[run:]
 	}
-	n.sorted, n.pending = merged, nil
-	if crowded || merged[len(merged)-1].rank > 1<<63 {
+	n.sorted, n.marked, n.pending = merged, 0, nil
+	if crowded || below > 1<<63 {
 		for i := range merged {
-			merged[i].rank = uint64(i+1) * rankGap
-			set(merged[i].row, merged[i].rank)
+			r.setRank(merged[i].row, uint64(i+1)*rankGap)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestRanksAfterManyChangesAtOnce(t *testing.T) {
 	pool := numbered(300)
 	present := map[string]bool{}
 	for range 200 {
-		for range rng.Intn(60) {
+		for range rng.Intn(200) {
 			name := pool[rng.Intn(len(pool))]
 			if present[name] {
 				d.do(t, poise.NodeLeft{Name: name})

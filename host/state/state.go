@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -18,7 +19,8 @@ type Settings struct {
 type State struct {
 	live       Snapshot
 	generation uint64 // pages with another owner are shared with a snapshot
-	tableOwner uint64 // owner of the page slices
+	hotOwner   uint64 // owner of the slice of hot pages
+	coldOwner  uint64 // owner of the slice of cold pages
 	rowOf      map[string]uint32
 	freeRows   []uint32
 	dimOf      map[string]int
@@ -54,14 +56,14 @@ func New(s Settings) (*State, error) {
 // View gives the present state without copying anything. It is valid until the
 // next Apply and only for the goroutine that owns the State.
 func (s *State) View() *Snapshot {
-	s.names.flush(s.setRank)
+	s.names.flush(s)
 	return &s.live
 }
 
 // Snapshot gives the present state for keeping: later events change copies of
 // the pages they touch.
 func (s *State) Snapshot() *Snapshot {
-	s.names.flush(s.setRank)
+	s.names.flush(s)
 	snap := s.live
 	s.generation++
 	return &snap
@@ -134,7 +136,7 @@ func (s *State) apply(ev poise.Event) error {
 
 // hotPage gives the page of a row for writing, copied if a snapshot shares it.
 func (s *State) hotPage(row uint32) *hotPage {
-	s.ownTable()
+	s.ownHot()
 	i := row >> pageShift
 	if p := s.live.hot[i]; p.owner != s.generation {
 		s.live.hot[i] = p.clone(s.generation)
@@ -143,7 +145,7 @@ func (s *State) hotPage(row uint32) *hotPage {
 }
 
 func (s *State) coldPage(row uint32) *coldPage {
-	s.ownTable()
+	s.ownCold()
 	i := row >> pageShift
 	if p := s.live.cold[i]; p.owner != s.generation {
 		s.live.cold[i] = p.clone(s.generation)
@@ -151,11 +153,15 @@ func (s *State) coldPage(row uint32) *coldPage {
 	return s.live.cold[i]
 }
 
-func (s *State) ownTable() {
-	if s.tableOwner != s.generation {
-		s.live.hot = append([]*hotPage(nil), s.live.hot...)
-		s.live.cold = append([]*coldPage(nil), s.live.cold...)
-		s.tableOwner = s.generation
+func (s *State) ownHot() {
+	if s.hotOwner != s.generation {
+		s.live.hot, s.hotOwner = slices.Clone(s.live.hot), s.generation
+	}
+}
+
+func (s *State) ownCold() {
+	if s.coldOwner != s.generation {
+		s.live.cold, s.coldOwner = slices.Clone(s.live.cold), s.generation
 	}
 }
 
@@ -173,6 +179,8 @@ func (s *State) touch(p *hotPage, row uint32) {
 	l.changes = append(l.changes, row)
 	p.version[row&pageMask] = l.version
 }
+
+func (s *State) rank(row uint32) uint64 { return s.live.Rank(row) }
 
 func (s *State) setRank(row uint32, rank uint64) {
 	s.coldPage(row).rank[row&pageMask] = rank
