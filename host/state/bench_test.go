@@ -48,7 +48,7 @@ func benchJob(n int) poise.Job {
 		Tenant: poise.TenantID(own("vision-research")), Tasks: 1, RunTime: 60_000,
 		Request: poise.Request{Amounts: resource.List{
 			{Name: own("cpu"), Value: int64(1000 * (1 + n%8))},
-			{Name: own("memory"), Value: int64(1 + n/8%4) << 32},
+			{Name: own("memory"), Value: int64(1+n/8%4) << 32},
 		}},
 	}
 	if n/32%2 == 1 {
