@@ -264,6 +264,9 @@ func TestPlanIsTheNaivePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{world: newWorld(t), fresh: func() Scorer { return leastIdle{} }}
 		m.pipeline = NewPipeline(drawPolicy(t))
+		if rapid.Bool().Draw(t, "small cache") {
+			m.pipeline.cache.bound = 300
+		}
 		for range rapid.IntRange(0, 40).Draw(t, "nodes") {
 			name := fmt.Sprint("n", rapid.IntRange(0, 60).Draw(t, "name"))
 			if _, ok := m.state.Row(name); !ok {

@@ -5,11 +5,6 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
-// cacheRows bounds the rows of all rankings together: about 40 bytes each, so
-// 160 MB, or 40 shapes on 100,000 nodes. Beyond it the shape that was planned
-// longest ago is forgotten.
-const cacheRows = 4 << 20
-
 // Detail says how much of a Decision is filled in.
 type Detail uint8
 
@@ -22,19 +17,18 @@ const (
 // Pipeline plans jobs under one policy. It keeps what the policy answered and
 // belongs to one goroutine and one State.
 type Pipeline struct {
-	policy   Policy
-	rankings map[uint32]*ranking // by shape ID
-	planned  uint64
-	order    order
-	joins    uint64 // of the snapshot that order.published was made for
-	nodes    int    // of the same
-	work     scratch
-	ties     []uint32
+	policy Policy
+	cache  cache
+	order  order
+	joins  uint64 // of the snapshot that order.published was made for
+	nodes  int    // of the same
+	work   scratch
+	ties   []uint32
 }
 
 // NewPipeline makes a pipeline for a policy.
 func NewPipeline(p Policy) *Pipeline {
-	return &Pipeline{policy: p, rankings: map[uint32]*ranking{}}
+	return &Pipeline{policy: p, cache: newCache(cacheRows)}
 }
 
 // Policy is the policy that the pipeline plans under.
@@ -49,7 +43,7 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 		Version: snap.Version(), Epoch: snap.Epoch(), Nodes: snap.Nodes(),
 	}
 	p.arrange(snap)
-	r := p.ranking(job.Shape, snap)
+	r := p.cache.ranking(job.Shape, snap.Rows())
 	looked, err := r.catchUp(&p.policy, job, &p.order, &p.work)
 	if err != nil {
 		return d, err
@@ -83,31 +77,6 @@ func (p *Pipeline) arrange(snap *state.Snapshot) {
 			p.order.published[row] = p.policy.Order[snap.Name(row)]
 		}
 	}
-}
-
-// ranking gives what is known for a shape, making room for it where needed.
-func (p *Pipeline) ranking(shape *state.Shape, snap *state.Snapshot) *ranking {
-	p.planned++
-	r := p.rankings[shape.ID]
-	if r == nil {
-		for len(p.rankings) > 0 && (len(p.rankings)+1)*snap.Rows() > cacheRows {
-			p.forgetOldest()
-		}
-		r = &ranking{shape: shape}
-		p.rankings[shape.ID] = r
-	}
-	r.used = p.planned
-	return r
-}
-
-func (p *Pipeline) forgetOldest() {
-	var oldest *ranking
-	for _, r := range p.rankings {
-		if oldest == nil || r.used < oldest.used {
-			oldest = r
-		}
-	}
-	delete(p.rankings, oldest.shape.ID)
 }
 
 // refusal gives the distinct reasons of the refused rows, and whether any node

@@ -24,7 +24,8 @@ type ranking struct {
 	tree    tree
 	counts  []reasonCount
 	fitting int
-	used    uint64 // for dropping the least recently used
+
+	newer, older *ranking // neighbours in the cache, by last use
 }
 
 // refused is the tier of rows that are not candidates.

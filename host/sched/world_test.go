@@ -149,14 +149,15 @@ func (c constant) Score(b *state.Batch, loss []float64, devices []uint32) error 
 	return nil
 }
 
-// notBusy is a filter that keeps nodes with fewer than three tasks.
+// notBusy is a filter that keeps nodes with fewer than three tasks, and every
+// other epoch with fewer than two.
 type notBusy struct{}
 
 var busy = poise.NewReason(poise.NodeDrained, 0)
 
 func (notBusy) Filter(b *state.Batch, reasons []poise.Reason) error {
 	for i, row := range b.Rows {
-		if b.Snap.Running(row) >= 3 {
+		if b.Snap.Running(row) >= 3-int(b.Snap.Epoch()%2) {
 			reasons[i] = busy
 		}
 	}
