@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/report"
-	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/sim"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -217,7 +217,11 @@ func printResults(s Streams, o *simOptions, results []*sim.Result, x *explanatio
 			return err
 		}
 	}
-	return report.Table(s.Out, results)
+	if err := report.Table(s.Out, results); err != nil || len(results) > 1 {
+		return err
+	}
+	fmt.Fprintln(s.Out)
+	return report.Summary(s.Out, results[0])
 }
 
 // printExplained prints the first decision on a job and, where it was tried

@@ -61,10 +61,12 @@ func (m *metrics) result(w *World, mode Mode) *Result {
 	}
 	if mode == ModeInflate {
 		r.AllocAt = make(map[string]float64, len(m.sums))
+		last := 0.0 // a percent in which nothing arrived has the value before it
 		for at, n := range m.samples {
 			if n > 0 {
-				r.AllocAt[strconv.Itoa(at)] = hundredths(m.sums[at] / float64(n))
+				last = hundredths(m.sums[at] / float64(n))
 			}
+			r.AllocAt[strconv.Itoa(at)] = last
 		}
 	}
 	return r

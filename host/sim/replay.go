@@ -73,7 +73,7 @@ func (r *replay) waiting() ([]Waiting, error) {
 			}
 			i = len(out)
 			at[j.Shape.ID] = i
-			out = append(out, Waiting{Job: j.Name, Decision: d})
+			out = append(out, Waiting{Job: j.Name, Request: j.Shape.Request, Decision: d})
 		}
 		out[i].Jobs++
 	}

@@ -72,6 +72,7 @@ type TenantUse struct {
 type Waiting struct {
 	Job      string         `json:"job"` // name of the first in the queue
 	Jobs     int            `json:"jobs"`
+	Request  poise.Request  `json:"request"`
 	Decision poise.Decision `json:"decision"` // of the first, in full, on the state at the end
 }
 

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/poise-sched/poise/host/sim"
+)
+
+// waitingShown is how many kinds of waiting jobs a summary explains; the rest
+// is counted.
+const waitingShown = 12
+
+// Summary prints what one run came to: how full each make of node was, how
+// each tenant fared, why jobs still wait, and as its last line how many jobs
+// were placed and how many wait (or failed, where each is tried once).
+func Summary(w io.Writer, r *sim.Result) error {
+	use := grid{indent: "  ", left: 1}
+	use.add("nodes in use at the end", "nodes", "cpu %", "memory %", "devices %")
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		use.add(plain(c.Name), strconv.Itoa(c.Nodes), tenths(c.CPU), tenths(c.Memory), tenths(c.Devices))
+	}
+	use.add()
+	if err := use.write(w); err != nil {
+		return err
+	}
+	if r.Replay == nil {
+		_, err := fmt.Fprintf(w, "%d placed, %d failed\n", r.Placed, r.Failed)
+		return err
+	}
+	if err := writeTenants(w, r.Replay.Tenants); err != nil {
+		return err
+	}
+	if err := writeWaiting(w, r.Replay.Waiting); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d placed, %d waiting\n", r.Placed, r.Replay.Pending)
+	return err
+}
+
+func tenths(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+func writeTenants(w io.Writer, tenants []sim.TenantUse) error {
+	g := grid{indent: "  ", left: 1}
+	g.add("tenant", "jobs", "placed", "waiting", "mean wait s")
+	for i := range tenants {
+		t := &tenants[i]
+		g.add(plain(string(t.Tenant)), strconv.Itoa(t.Jobs), strconv.Itoa(t.Placed), strconv.Itoa(t.Jobs-t.Placed), tenths(t.MeanWait))
+	}
+	g.add()
+	return g.write(w)
+}
+
+// writeWaiting says, for each shape of waiting jobs, what the first of them
+// waits for.
+func writeWaiting(w io.Writer, waiting []sim.Waiting) error {
+	if len(waiting) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w, "  why jobs wait, in the order of the queue"); err != nil {
+		return err
+	}
+	jobs := 0
+	for i := range waiting {
+		item := &waiting[i]
+		if i >= waitingShown {
+			jobs += item.Jobs
+			continue
+		}
+		name := plain(item.Job)
+		if item.Jobs > 1 {
+			name += fmt.Sprintf(" and %d like it", item.Jobs-1)
+		}
+		if _, err := fmt.Fprintf(w, "    %s (%s)\n      %s\n", name, requestText(&item.Request), waitText(item)); err != nil {
+			return err
+		}
+	}
+	if jobs > 0 {
+		if _, err := fmt.Fprintf(w, "    and %d jobs of other shapes\n", jobs); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+func waitText(item *sim.Waiting) string {
+	d := &item.Decision
+	text := d.Verdict.String()
+	if d.Nearest != nil {
+		text += "; nearest: " + missText(&item.Request, d.Nearest)
+	}
+	return text
+}
