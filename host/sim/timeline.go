@@ -20,7 +20,7 @@ type timeline struct {
 	from, to, now poise.Time
 	fleet, used   totals
 	waits         []poise.Span // of the jobs that started
-	tenants       map[poise.TenantID]*TenantUse
+	tenants       map[poise.TenantID]*tenantUse
 
 	demandTime, usedTime float64 // milli-units times milliseconds
 	sampled              int
@@ -28,8 +28,14 @@ type timeline struct {
 	series               []Point
 }
 
+// tenantUse is a TenantUse in the making.
+type tenantUse struct {
+	TenantUse
+	waits int // how many jobs MeanWait, the sum until result, is of
+}
+
 func newTimeline(from, to poise.Time, fleet totals) *timeline {
-	return &timeline{from: from, to: to, now: from, fleet: fleet, tenants: map[poise.TenantID]*TenantUse{}}
+	return &timeline{from: from, to: to, now: from, fleet: fleet, tenants: map[poise.TenantID]*tenantUse{}}
 }
 
 // scarce picks what load and allocation are measured in.
@@ -77,7 +83,7 @@ func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
 // arrive counts the job's demand: its request for its run time, cut at the end.
 func (t *timeline) arrive(j *state.Job) {
 	if t.tenants[j.Tenant] == nil {
-		t.tenants[j.Tenant] = &TenantUse{Tenant: j.Tenant}
+		t.tenants[j.Tenant] = &tenantUse{TenantUse: TenantUse{Tenant: j.Tenant}}
 	}
 	t.tenants[j.Tenant].Jobs++
 	var ask totals
@@ -99,11 +105,13 @@ func (t *timeline) start(j *state.Job, now poise.Time) {
 
 // wait counts the time that a job has waited until now.
 func (t *timeline) wait(j *state.Job, now poise.Time) {
-	wait := poise.Span(now - j.Submitted)
-	if j.Submitted >= t.from {
-		t.waits = append(t.waits, wait)
+	if j.Submitted < t.from {
+		return
 	}
-	t.tenants[j.Tenant].MeanWait += wait.Seconds() // the sum, until result
+	wait, use := poise.Span(now-j.Submitted), t.tenants[j.Tenant]
+	t.waits = append(t.waits, wait)
+	use.waits++
+	use.MeanWait += wait.Seconds()
 }
 
 func (t *timeline) finish(j *state.Job) { t.used.addShape(j.Shape, -1) }
@@ -124,8 +132,8 @@ func (t *timeline) result(w *World, q *queue.Queue) *ReplayResult {
 	}
 	tenants := make([]TenantUse, 0, len(t.tenants))
 	for _, use := range t.tenants {
-		use.MeanWait /= float64(use.Jobs)
-		tenants = append(tenants, *use)
+		use.MeanWait /= float64(max(use.waits, 1))
+		tenants = append(tenants, use.TenantUse)
 	}
 	slices.SortFunc(tenants, func(a, b TenantUse) int { return cmp.Compare(a.Tenant, b.Tenant) })
 	whole := float64(t.scarce(t.fleet)) * float64(t.to-t.from)
@@ -150,21 +158,24 @@ func quantile(sorted []poise.Span, percent int) poise.Span {
 }
 
 // stranded sums the free devices, in devices, of the nodes on which no kind of
-// device job that has arrived would fit, for want of cpu or memory or because
-// the free shares are too small.
+// device job that has arrived would fit: for want of cpu or memory, because the
+// free shares are too small, or because no job asks for such devices.
 func stranded(s *state.State) float64 {
 	snap, seen := s.View(), s.Demand()
 	sum := int64(0)
 	for row := range uint32(snap.Rows()) {
 		free := snap.Free(row)
+		kind, model := snap.Kinds()[snap.Kind(row)], snap.Models()[snap.Model(row)]
 		usable := slices.ContainsFunc(seen, func(m state.Seen) bool {
+			asked := m.Kind == kind && (len(m.Models) == 0 || slices.Contains(m.Models, model)) &&
+				(m.Milli == poise.WholeDevice || !snap.Exclusive(row))
 			n := int32(0)
 			for _, f := range free {
 				if int32(f) >= m.Milli {
 					n++
 				}
 			}
-			return n >= m.Count && m.Count > 0 && snap.Idle(row, 0) >= m.CPU && snap.Idle(row, 1)/mib >= m.Memory
+			return asked && n >= m.Count && snap.Idle(row, 0) >= m.CPU && snap.Idle(row, 1)/mib >= m.Memory
 		})
 		if usable {
 			continue
