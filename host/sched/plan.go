@@ -102,20 +102,18 @@ func (p *Pipeline) pick(r *ranking, job *state.Job) uint32 {
 	if p.policy.Ties != Seeded {
 		return best
 	}
-	p.ties = r.tree.best(p.ties[:0], len(r.rows), &p.order, func(row uint32) bool {
+	p.ties = r.tree.tied(p.ties[:0], 1, func(row uint32) bool {
 		return r.candidate(row) && r.equal(row, best)
 	})
-	low := p.hash(job, best)
+	prefix := hashPrefix(p.policy.Seed, job.ID)
+	low := hashOf(prefix, p.order.snap.Name(best))
 	for _, row := range p.ties {
-		if h := p.hash(job, row); h < low {
+		h := hashOf(prefix, p.order.snap.Name(row))
+		if h < low || h == low && p.order.snap.Rank(row) < p.order.snap.Rank(best) {
 			best, low = row, h
 		}
 	}
 	return best
-}
-
-func (p *Pipeline) hash(job *state.Job, row uint32) uint64 {
-	return hash(p.policy.Seed, job.ID, p.order.snap.Name(row))
 }
 
 // devices gives the indexes of the devices that the job takes on the row: the

@@ -82,6 +82,11 @@ func Round(x float64) float64 {
 // hash mixes seed, job and a third value into 64 bits (FNV-1a over the bytes,
 // finished as in splitmix64). It is part of the tie rule Seeded: never change it.
 func hash(seed uint64, job poise.JobID, name string) uint64 {
+	return hashOf(hashPrefix(seed, job), name)
+}
+
+// hashPrefix is the part of hash that the names of one decision share.
+func hashPrefix(seed uint64, job poise.JobID) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range 8 {
 		h = (h ^ seed>>(8*i)&0xff) * 1099511628211
@@ -89,7 +94,10 @@ func hash(seed uint64, job poise.JobID, name string) uint64 {
 	for i := range len(job) {
 		h = (h ^ uint64(job[i])) * 1099511628211
 	}
-	h = (h ^ 0xff) * 1099511628211 // no byte of UTF-8: job and name stay apart
+	return (h ^ 0xff) * 1099511628211 // no byte of UTF-8: job and name stay apart
+}
+
+func hashOf(h uint64, name string) uint64 {
 	for i := range len(name) {
 		h = (h ^ uint64(name[i])) * 1099511628211
 	}

@@ -85,3 +85,16 @@ func (t *tree) best(out []uint32, n int, o *order, keep func(row uint32) bool) [
 	}
 	return out
 }
+
+// tied appends the rows below position i that same says yes to. Of two children,
+// the loser is no better, so below a winner that is not the same none is.
+func (t *tree) tied(out []uint32, i int, same func(row uint32) bool) []uint32 {
+	row := t.child(i)
+	switch {
+	case !same(row):
+		return out
+	case i >= t.leaves:
+		return append(out, row)
+	}
+	return t.tied(t.tied(out, 2*i, same), 2*i+1, same)
+}
