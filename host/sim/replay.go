@@ -137,9 +137,9 @@ func (r *replay) pass(now poise.Time) error {
 			continue
 		}
 		r.t.start(j, now)
-		if j.RunTime > 0 {
+		if end := now + poise.Time(j.RunTime); end > now { // else it has no run time, or one beyond the end of time
 			r.started++
-			heap.Push(&r.ends, departure{at: now + poise.Time(j.RunTime), seq: r.started, job: j.ID})
+			heap.Push(&r.ends, departure{at: end, seq: r.started, job: j.ID})
 		}
 	}
 }

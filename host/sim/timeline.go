@@ -89,8 +89,8 @@ func (t *timeline) arrive(j *state.Job) {
 	var ask totals
 	ask.addShape(j.Shape, 1)
 	end := t.to
-	if j.RunTime > 0 {
-		end = min(end, j.Submitted+poise.Time(j.RunTime))
+	if own := j.Submitted + poise.Time(j.RunTime); own > j.Submitted { // as when it starts
+		end = min(end, own)
 	}
 	if begin := max(j.Submitted, t.from); end > begin {
 		t.demandTime += float64(t.scarce(ask)) * float64(end-begin)
