@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -53,7 +54,6 @@ type reasonCount struct {
 type scratch struct {
 	changed []uint32
 	rows    []uint32
-	reasons []poise.Reason
 	loss    []float64
 	mask    []uint32
 	more    []poise.Reason
@@ -134,7 +134,7 @@ func (r *ranking) reset(snap *state.Snapshot) {
 
 // answer asks filters and scorer about rows and records what they say.
 func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows []uint32, w *scratch) error {
-	w.rows, w.reasons = w.rows[:0], w.reasons[:0]
+	w.rows = w.rows[:0]
 	for _, row := range rows {
 		e := &r.rows[row]
 		fits := e.known && e.native
@@ -152,6 +152,9 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 	}
 	batch := state.Batch{Snap: snap, Job: job, Rows: w.rows}
 	for _, f := range p.Filters {
+		if len(batch.Rows) == 0 {
+			break
+		}
 		w.more = slices.Grow(w.more[:0], len(batch.Rows))[:len(batch.Rows)]
 		clear(w.more)
 		if err := f.Filter(&batch, w.more); err != nil {
@@ -176,7 +179,11 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 	protect := p.ProtectDevices && job.Shape.Request.Device.Count == 0
 	for i, row := range batch.Rows {
 		if math.IsNaN(w.loss[i]) || math.IsInf(w.loss[i], 0) {
-			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("policy %q", p.Name), Detail: fmt.Sprintf("loss of node %q: %v, expected a finite number", snap.Name(row), w.loss[i])}
+			return p.fault("loss of node %q: %v, expected a finite number", snap.Name(row), w.loss[i])
+		}
+		if mask := w.mask[i]; mask != 0 && !fitMask(mask, &job.Shape.Request.Device, snap.Free(row)) {
+			ask := &job.Shape.Request.Device
+			return p.fault("devices of node %q: mask %b, expected %d devices with %d milli free", snap.Name(row), mask, ask.Count, ask.Milli)
 		}
 		e := &r.rows[row]
 		e.loss, e.mask, e.tier = Round(w.loss[i]), w.mask[i], 0
@@ -188,6 +195,25 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		r.count(&r.rows[row])
 	}
 	return nil
+}
+
+// fitMask says whether the devices of a scorer's mask are as many as asked for
+// and have enough free.
+func fitMask(mask uint32, ask *poise.DeviceRequest, free []uint16) bool {
+	if bits.OnesCount32(mask) != int(ask.Count) || bits.Len32(mask) > len(free) {
+		return false
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		if int32(free[bits.TrailingZeros32(mask)]) < ask.Milli {
+			return false
+		}
+	}
+	return true
+}
+
+// fault is an answer that no scorer may give.
+func (p *Policy) fault(format string, args ...any) error {
+	return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("policy %q", p.Name), Detail: fmt.Sprintf(format, args...)}
 }
 
 // forget drops all answers: the next catch-up asks about every row.
