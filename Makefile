@@ -24,7 +24,7 @@ build: ## the poise binary, bin/poise
 	go build -trimpath -o bin/poise ./cmd/poise
 
 demo: build ## a mixed fleet and two tenants: what was decided and why
-	bin/poise sim run --nodes examples/fleets/mixed.yaml --jobs examples/jobs/two-tenants.yaml --mode replay
+	bin/poise sim run --nodes examples/fleets/mixed.yaml --jobs examples/jobs/two-tenants.yaml --mode replay --why train-multi-0
 
 test: unit nested lint ## every check of a change: tests with the race detector, nested modules, lint
 
@@ -48,8 +48,26 @@ fuzz: ## each fuzz target for FUZZTIME (10s); one of them: make fuzz FUZZ=FuzzPa
 bench: ## measured figures: name, value, unit, goal, holds or falls short
 	@go run ./test/bench
 
-openb: build ## the published experiment on all workloads and seeds, against every baseline (needs OPENB)
-	bin/poise sim compare --nodes $(OPENB)/openb_node_list_gpu_node.csv.gz --jobs $(OPENB)/openb_pod_list_default.csv.gz --mode inflate
+# The workloads of the published experiment and those without published values.
+OPENB_NODES = $(OPENB)/openb_node_list_gpu_node.csv.gz
+OPENB_JOBS  = $(OPENB)/openb_pod_list_default.csv.gz
+BASELINES   = random,best-fit,dot-product,gpu-packing,gpu-clustering,fgd
+# Replays: keep every n-th node, run the jobs so many times over.
+REPLAYS = 10:10 10:12 10:14 20:5 20:6 20:7 7:17 7:20
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+openb: build ## the published experiment and the replays, all seeds: writes docs/openb.md and .svg (about 20 minutes, needs OPENB)
+	mkdir -p out
+	bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(subst $(space),$(comma),$(wildcard $(OPENB)/openb_pod_list_*.csv.gz)) \
+		--policy idle-balance,$(BASELINES) --seeds 42-51 -o json >out/openb.json
+	set -e; for r in $(REPLAYS); do bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(OPENB_JOBS) --mode replay --thin $${r%:*} --copies $${r#*:} \
+		--from 10000000s --policy best-fit,fgd,idle-balance-spread,idle-balance --seeds 42-45 -o json >out/replay-$${r%:*}-$${r#*:}.json; done
+	go run ./test/openb $(patsubst %,out/replay-%.json,$(subst :,-,$(REPLAYS))) >out/openb.md
+	bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(OPENB_JOBS) --policy idle-balance,$(BASELINES) --seeds 42-51 --svg docs/openb.svg
+	mv out/openb.md docs/openb.md
 
 lint: ## vet, staticcheck, gofumpt and the rules on the tree (host/archtest)
 	go vet ./...
