@@ -34,7 +34,6 @@ func (s *State) joinNode(n *poise.Node) error {
 	hot, cold := s.hotPage(row), s.coldPage(row)
 	i := row & pageMask
 	cold.ident[i] = &ident{name: n.Name, incarnation: s.live.joins}
-	hot.tasks[i], hot.running[i] = nil, 0
 	for d := range hot.width {
 		hot.allocated[d<<pageShift|int(i)] = 0
 	}

@@ -65,15 +65,19 @@ func TestChangesMayBeAppendedTo(t *testing.T) {
 	}
 }
 
-// A node that leaves is a change of its row, so a cache learns of it.
+// A node that leaves is a change of its row, so a cache learns of it, and
+// leaves nothing in the row.
 func TestDeparturesAreChanges(t *testing.T) {
 	d := newDriver(t, 0)
-	d.joinAll(t, "a", "b")
+	d.do(t, poise.NodeJoined{Node: gpuNode("a", 1000, 2)}, submitted("j", poise.Request{}), placed("j", "a"))
 	before := d.View().Version()
 	row := d.row(t, "a")
 	d.do(t, poise.NodeLeft{Name: "a"})
 	s := d.View()
 	if rows, ok := s.ChangesSince(before); !ok || len(rows) != 1 || rows[0] != row || s.RowVersion(row) != before+1 || s.Present(row) {
 		t.Errorf("changes %v, %v, row %d has version %d", rows, ok, row, s.RowVersion(row))
+	}
+	if s.Devices(row) != 0 || s.Kind(row) != 0 || s.Running(row) != 0 || s.Tasks(row) != nil || s.Schedulable(row) {
+		t.Errorf("the empty row has %d devices and %d tasks", s.Devices(row), s.Running(row))
 	}
 }

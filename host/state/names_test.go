@@ -103,3 +103,25 @@ func TestRanksAfterManyChangesAtOnce(t *testing.T) {
 		d.wantOrder(t, want)
 	}
 }
+
+// Ranks that have climbed as high as they may are given out anew.
+func TestRanksAreRenumberedAtTheTop(t *testing.T) {
+	d := newDriver(t, 0)
+	d.joinAll(t, "a", "b")
+	d.View()
+	d.setRank(d.row(t, "b"), 1<<63)
+	d.joinAll(t, "c")
+	d.wantOrder(t, []string{"a", "b", "c"})
+	if s := d.View(); s.Rank(d.row(t, "c")) != 3*rankGap {
+		t.Errorf("the third name has rank %d, expected %d", s.Rank(d.row(t, "c")), 3*rankGap)
+	}
+}
+
+// A snapshot that is the first to look has its ranks too.
+func TestSnapshotsAreRanked(t *testing.T) {
+	d := newDriver(t, 0)
+	d.joinAll(t, "b", "a")
+	if s := d.Snapshot(); s.Rank(d.row(t, "a")) >= s.Rank(d.row(t, "b")) {
+		t.Errorf("a has rank %d, b %d", s.Rank(d.row(t, "a")), s.Rank(d.row(t, "b")))
+	}
+}
