@@ -81,6 +81,7 @@ func (m *machine) check(t *rapid.T, snap *state.Snapshot, j *state.Job) poise.De
 		t.Fatalf("looked at %d rows of %d", got.Looked, snap.Rows())
 	}
 	checkReasons(t, snap, &got)
+	checkExplained(t, &got)
 	plain := got
 	plain.Looked, plain.Reasons, plain.Ranked = 0, nil, slices.Clone(got.Ranked)
 	for i := range plain.Ranked {
