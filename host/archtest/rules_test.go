@@ -72,9 +72,10 @@ var rules = map[string]rule{
 	},
 	"host/cli": {
 		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/config", "host/daemon", "host/api/client"},
-		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term"},
+		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term", "golang.org/x/sync"},
 	},
 	"cmd/poise":     {may: []string{"host/cli"}},
+	"test/openb":    {may: []string{anyCore}},
 	"test/bench":    {may: []string{anyCore, "host/manifest", "host/report"}},
 	"host/archtest": {},
 }

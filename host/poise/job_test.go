@@ -59,7 +59,7 @@ func TestJobValidate(t *testing.T) {
 	f(`job "a b": id: "a b" has a space or control character at byte 1, expected none`, func(j *Job) { j.ID = "a b" })
 	f(`job "j1": name: "a\tb" has a space or control character at byte 1, expected none`, func(j *Job) { j.Name = "a\tb" })
 	f(`job "j1": name: "\x7f" has a space or control character at byte 0, expected none`, func(j *Job) { j.Name = "\x7f" })
-	f(`job "j1": tenant: "ü\xff" has a space or control character at byte 2, expected none`, func(j *Job) { j.Tenant = "ü\xff" })
+	f(`job "j1": tenant: "ü\xff", expected valid UTF-8`, func(j *Job) { j.Tenant = "ü\xff" })
 	for _, tasks := range []int32{0, 2, -1} {
 		f(fmt.Sprintf(`job "j1": tasks: %d, expected 1: gangs are not placed yet`, tasks), func(j *Job) { j.Tasks = tasks })
 	}

@@ -1,8 +1,8 @@
 // Command openb turns the results of the published experiment and of the
-// replays into the page docs/openb.md, and fails where a baseline differs from
-// its published value or the default policy misses its goal. It reads the JSON
-// of "poise sim compare" and the published tables, imports the simulator's
-// result types and the standard library, and is run by "make openb".
+// replays into the page docs/openb.md. It reads the JSON of "poise sim compare"
+// and the published tables, and imports the simulator's result types and the
+// standard library. It fails where a baseline differs from its published value
+// or the default policy misses its goal, and is run by "make openb".
 package main
 
 import (
