@@ -113,6 +113,9 @@ func (f *fit) labelsMatch(snap *state.Snapshot, row uint32) bool {
 }
 
 func (f *fit) tolerated(snap *state.Snapshot, row uint32) bool {
+	if !snap.Tainted(row) {
+		return true
+	}
 	taints := snap.Taints(row)
 	for i := range taints {
 		if !poise.Tolerates(f.shape.Tolerations, &taints[i]) {

@@ -117,7 +117,8 @@ func (s *State) describe(row uint32, n *poise.Node) {
 	f := uint8(flagPresent)
 	f = setFlag(f, flagNotReady, n.NotReady)
 	f = setFlag(f, flagDrained, n.Drained)
-	hot.flags[i] = setFlag(f, flagExclusive, n.Devices.Exclusive)
+	f = setFlag(f, flagExclusive, n.Devices.Exclusive)
+	hot.flags[i] = setFlag(f, flagTainted, len(n.Taints) > 0)
 	hot.restride(int(n.Devices.Count))
 	free := hot.free[int(i)*hot.stride:][:n.Devices.Count]
 	for d := range free {

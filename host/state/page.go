@@ -14,6 +14,7 @@ const (
 	flagNotReady
 	flagDrained
 	flagExclusive
+	flagTainted
 )
 
 // hotPage holds the columns that change with every placement.

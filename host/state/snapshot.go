@@ -93,6 +93,10 @@ func (s *Snapshot) NotReady(row uint32) bool { return s.flags(row)&flagNotReady 
 // Exclusive says whether the row's node gives out whole devices only.
 func (s *Snapshot) Exclusive(row uint32) bool { return s.flags(row)&flagExclusive != 0 }
 
+// Tainted says whether the row's node has taints, which costs less to ask than
+// the taints themselves.
+func (s *Snapshot) Tainted(row uint32) bool { return s.flags(row)&flagTainted != 0 }
+
 // Schedulable says whether the row holds a node that is ready and not drained.
 func (s *Snapshot) Schedulable(row uint32) bool {
 	return s.flags(row)&(flagPresent|flagNotReady|flagDrained) == flagPresent

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand"
+	"strconv"
 
 	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/poise"
@@ -80,7 +81,7 @@ func (f *fleet) apply(body poise.Body) error {
 // submit makes one more job known, of a random shape.
 func (f *fleet) submit() (*state.Job, error) {
 	f.next++
-	id := poise.JobID(fmt.Sprintf("job-%d", f.next))
+	id := poise.JobID("job-" + strconv.Itoa(f.next))
 	job := poise.Job{ID: id, Name: string(id), Tenant: "bench", Tasks: 1, Request: f.shapes[f.random.Intn(len(f.shapes))]}
 	if err := f.apply(poise.JobSubmitted{Job: job}); err != nil {
 		return nil, err
