@@ -39,12 +39,6 @@ func (d *Dims) Intern(name string) int {
 	return i
 }
 
-// Name gives the name at an index from 0 to Len() - 1.
-func (d *Dims) Name(i int) string { return d.names[i] }
-
-// Len is how many names the table has.
-func (d *Dims) Len() int { return len(d.names) }
-
 // Names gives the names known now, by index. The slice never changes, however
 // many names come later; it must not be written to.
 func (d *Dims) Names() []string { return d.names[:len(d.names):len(d.names)] }

@@ -177,7 +177,7 @@ func newBench(t *testing.T, nodes, jobs string) (*bench, []Arrival) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMetrics(tr.nodes)
+	m := newMetrics(w)
 	return &bench{t: t, replay: &replay{World: w, queue: q, m: m, t: newTimeline(0, 1<<40, m.fleet)}}, tr.arrivals
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
 )
 
@@ -35,9 +36,9 @@ type Inflated struct {
 // devices. The generator is Go's classic one. A copy has the name of its
 // original and an id of its own. Jobs arrive one after the other at time 0.
 func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (*Inflated, error) {
-	var fleet totals
-	for i := range nodes {
-		fleet.addNode(&nodes[i])
+	fleet, err := fleetTotals(nodes)
+	if err != nil {
+		return nil, err
 	}
 	if err := checkInflate(fleet, jobs, multiple); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (
 	list := slices.Clone(byName)
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 
-	demand, target := int64(0), multiple*float64(fleet.devices)
+	demand, target := int64(0), multiple*float64(fleet[devicesDim])
 	for i := range list {
 		demand += list[i].Job.Request.Device.Total()
 	}
@@ -97,11 +98,11 @@ func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (
 	return &Inflated{Arrivals: list, Order: order}, nil
 }
 
-func checkInflate(fleet totals, jobs []Arrival, multiple float64) error {
+func checkInflate(fleet resource.Vector, jobs []Arrival, multiple float64) error {
 	if !(multiple > 0 && multiple <= 100) {
 		return inflateError(fmt.Sprintf("arrivals: %v, expected above 0 to 100", multiple))
 	}
-	if fleet.devices == 0 {
+	if fleet[devicesDim] == 0 {
 		return inflateError("nodes: no devices, expected a fleet with devices: the arrivals are measured in them")
 	}
 	for i := range jobs {
@@ -127,7 +128,7 @@ func RunInflate(c Config, nodes []poise.Node, list *Inflated) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMetrics(nodes)
+	m := newMetrics(w)
 	for i := range list.Arrivals {
 		a := &list.Arrivals[i]
 		j, err := w.submit(a)

@@ -141,11 +141,11 @@ func demandOf(arrivals []Arrival) int64 {
 }
 
 func devicesOf(nodes []poise.Node) int64 {
-	var t totals
-	for i := range nodes {
-		t.addNode(&nodes[i])
+	sum, err := fleetTotals(nodes)
+	if err != nil {
+		panic(err)
 	}
-	return t.devices
+	return sum[devicesDim]
 }
 
 func TestInflateRefuses(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -12,7 +13,7 @@ import (
 // whose arrived demand rounds to the same percent.
 type metrics struct {
 	nodes            int
-	fleet            totals
+	fleet            resource.Vector
 	arrived, used    int64 // milli-devices
 	jobs, placed     int
 	sums             []float64
@@ -21,12 +22,8 @@ type metrics struct {
 	attempts, failed int
 }
 
-func newMetrics(nodes []poise.Node) *metrics {
-	m := &metrics{nodes: len(nodes), digest: newDigest()}
-	for i := range nodes {
-		m.fleet.addNode(&nodes[i])
-	}
-	return m
+func newMetrics(w *World) *metrics {
+	return &metrics{nodes: w.state.View().Nodes(), fleet: w.fleet, digest: newDigest()}
 }
 
 func (m *metrics) arrive(j *state.Job) {
@@ -46,11 +43,11 @@ func (m *metrics) attempt(j *state.Job, d *poise.Decision) {
 }
 
 func (m *metrics) sample() {
-	at := arrivedPercent(m.arrived, m.fleet.devices)
+	at := arrivedPercent(m.arrived, m.fleet[devicesDim])
 	for len(m.sums) <= at {
 		m.sums, m.samples = append(m.sums, 0), append(m.samples, 0)
 	}
-	m.sums[at] += hundredths(percent(m.used, m.fleet.devices))
+	m.sums[at] += hundredths(percent(m.used, m.fleet[devicesDim]))
 	m.samples[at]++
 }
 

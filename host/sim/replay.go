@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"container/heap"
 	"fmt"
 	"slices"
@@ -39,11 +38,8 @@ func RunReplay(c Config, q queue.Settings, nodes []poise.Node, arrivals []Arriva
 	if err != nil {
 		return nil, err
 	}
-	sorted := slices.Clone(arrivals)
-	slices.SortFunc(sorted, func(a, b Arrival) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Job.ID, b.Job.ID))
-	})
-	r := &replay{World: w, queue: jobs, m: newMetrics(nodes)}
+	sorted := inOrder(arrivals)
+	r := &replay{World: w, queue: jobs, m: newMetrics(w)}
 	first, last := sorted[0].At, sorted[len(sorted)-1].At
 	if from > last {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "replay", Detail: fmt.Sprintf("from: %d ms, expected at most the last arrival at %d ms", from, last)}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -123,7 +124,7 @@ func className(snap *state.Snapshot, row uint32) string {
 func classUse(snap *state.Snapshot) []ClassUse {
 	type sums struct {
 		nodes       int
-		whole, used totals
+		whole, used resource.Vector
 	}
 	byName := map[string]*sums{}
 	for row := range uint32(snap.Rows()) {
@@ -133,17 +134,18 @@ func classUse(snap *state.Snapshot) []ClassUse {
 		name := className(snap, row)
 		s := byName[name]
 		if s == nil {
-			s = &sums{}
+			s = &sums{whole: newTotals(), used: newTotals()}
 			byName[name] = s
 		}
 		s.nodes++
-		s.whole.cpu += snap.Capacity(row, 0)
-		s.used.cpu += snap.Allocated(row, 0)
-		s.whole.memory += snap.Capacity(row, 1) / mib
-		s.used.memory += snap.Allocated(row, 1) / mib
+		// Parts of the fleet's totals, which fit.
+		for _, dim := range []int{resource.CPU, resource.Memory} {
+			s.whole[dim] += snap.Capacity(row, dim)
+			s.used[dim] += snap.Allocated(row, dim)
+		}
 		for _, free := range snap.Free(row) {
-			s.whole.devices += poise.WholeDevice
-			s.used.devices += poise.WholeDevice - int64(free)
+			s.whole[devicesDim] += poise.WholeDevice
+			s.used[devicesDim] += poise.WholeDevice - int64(free)
 		}
 	}
 	names := make([]string, 0, len(byName))
@@ -154,10 +156,8 @@ func classUse(snap *state.Snapshot) []ClassUse {
 	uses := make([]ClassUse, len(names))
 	for i, name := range names {
 		s := byName[name]
-		uses[i] = ClassUse{
-			Name: name, Nodes: s.nodes, CPU: percent(s.used.cpu, s.whole.cpu),
-			Memory: percent(s.used.memory, s.whole.memory), Devices: percent(s.used.devices, s.whole.devices),
-		}
+		of := func(dim int) float64 { return percent(s.used[dim], s.whole[dim]) }
+		uses[i] = ClassUse{Name: name, Nodes: s.nodes, CPU: of(resource.CPU), Memory: of(resource.Memory), Devices: of(devicesDim)}
 	}
 	return uses
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -18,7 +19,7 @@ const samplesPerRun = 500
 // time between from and to, the last arrival.
 type timeline struct {
 	from, to, now poise.Time
-	fleet, used   totals
+	fleet, used   resource.Vector
 	waits         []poise.Span // of the jobs that started
 	tenants       map[poise.TenantID]*tenantUse
 
@@ -34,16 +35,16 @@ type tenantUse struct {
 	waits int // how many jobs MeanWait, the sum until result, is of
 }
 
-func newTimeline(from, to poise.Time, fleet totals) *timeline {
-	return &timeline{from: from, to: to, now: from, fleet: fleet, tenants: map[poise.TenantID]*tenantUse{}}
+func newTimeline(from, to poise.Time, fleet resource.Vector) *timeline {
+	return &timeline{from: from, to: to, now: from, fleet: fleet, used: newTotals(), tenants: map[poise.TenantID]*tenantUse{}}
 }
 
 // scarce picks what load and allocation are measured in.
-func (t *timeline) scarce(a totals) int64 {
-	if t.fleet.devices > 0 {
-		return a.devices
+func (t *timeline) scarce(a resource.Vector) int64 {
+	if t.fleet[devicesDim] > 0 {
+		return a[devicesDim]
 	}
-	return a.cpu
+	return a[resource.CPU]
 }
 
 // advance accounts for the time up to now, in which nothing changed.
@@ -86,19 +87,17 @@ func (t *timeline) arrive(j *state.Job) {
 		t.tenants[j.Tenant] = &tenantUse{TenantUse: TenantUse{Tenant: j.Tenant}}
 	}
 	t.tenants[j.Tenant].Jobs++
-	var ask totals
-	ask.addShape(j.Shape, 1)
 	end := t.to
 	if own := j.Submitted + poise.Time(j.RunTime); own > j.Submitted { // as when it starts
 		end = min(end, own)
 	}
 	if begin := max(j.Submitted, t.from); end > begin {
-		t.demandTime += float64(t.scarce(ask)) * float64(end-begin)
+		t.demandTime += float64(t.scarce(requestOf(j.Shape))) * float64(end-begin)
 	}
 }
 
 func (t *timeline) start(j *state.Job, now poise.Time) {
-	t.used.addShape(j.Shape, 1)
+	t.used.Add(requestOf(j.Shape)) // a part of the fleet's totals, which fit
 	t.tenants[j.Tenant].Placed++
 	t.wait(j, now)
 }
@@ -114,7 +113,7 @@ func (t *timeline) wait(j *state.Job, now poise.Time) {
 	use.MeanWait += wait.Seconds()
 }
 
-func (t *timeline) finish(j *state.Job) { t.used.addShape(j.Shape, -1) }
+func (t *timeline) finish(j *state.Job) { t.used.Sub(requestOf(j.Shape)) }
 
 func (t *timeline) result(w *World, q *queue.Queue) *ReplayResult {
 	pending := 0

@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -39,6 +41,7 @@ type World struct {
 	config   *Config
 	state    *state.State
 	pipeline *sched.Pipeline
+	fleet    resource.Vector
 	profiled bool // the policy wants demand profiles
 	index    uint64
 	looked   int64
@@ -49,11 +52,15 @@ func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
 	if len(nodes) == 0 {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "simulate", Detail: "nodes: none, expected at least one"}
 	}
+	fleet, err := fleetTotals(nodes)
+	if err != nil {
+		return nil, err
+	}
 	s, err := state.New(state.Settings{DemandHalfLife: c.HalfLife})
 	if err != nil {
 		return nil, err
 	}
-	w := &World{config: c, state: s, pipeline: sched.NewPipeline(c.Policy)}
+	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy)}
 	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
 	for i := range nodes {
 		if err := w.apply(0, poise.NodeJoined{Node: nodes[i]}); err != nil {
@@ -117,19 +124,29 @@ func (w *World) try(j *state.Job, at poise.Time) (poise.Decision, error) {
 	return d, nil
 }
 
-// WorkloadDemand counts the requests of a whole workload, for a profile that
-// knows it beforehand.
+// WorkloadDemand counts the requests of a whole workload, in the order in which
+// they arrive, for a profile that knows it beforehand.
 func WorkloadDemand(arrivals []Arrival) ([]state.Seen, error) {
 	s, err := state.New(state.Settings{})
 	if err != nil {
 		return nil, err
 	}
-	for i := range arrivals {
-		if err := s.Apply(poise.Event{Index: uint64(i + 1), Body: poise.JobSubmitted{Job: arrivals[i].Job}}); err != nil {
+	for i, a := range inOrder(arrivals) {
+		if err := s.Apply(poise.Event{Index: uint64(i + 1), Body: poise.JobSubmitted{Job: a.Job}}); err != nil {
 			return nil, err
 		}
 	}
 	return s.Demand(), nil
+}
+
+// inOrder gives the arrivals by time, then by id, whatever the order of the
+// input.
+func inOrder(arrivals []Arrival) []Arrival {
+	sorted := slices.Clone(arrivals)
+	slices.SortFunc(sorted, func(a, b Arrival) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Job.ID, b.Job.ID))
+	})
+	return sorted
 }
 
 // sortedNodes gives the nodes ordered by name, so that a run does not depend

@@ -48,7 +48,7 @@ func (s *State) placeJob(p *poise.Placement, at poise.Time) error {
 	i := row & pageMask
 	for _, a := range j.Shape.Request.Amounts {
 		if a.Value > 0 {
-			hot.allocated[s.dimOf[a.Name]<<pageShift|int(i)] += a.Value
+			hot.allocated[s.cell(a.Name, i)] += a.Value
 		}
 	}
 	takeDevices(hot.free[int(i)*hot.stride:][:s.live.Devices(row)], t)
@@ -65,7 +65,7 @@ func (s *State) misfit(row uint32, shape *Shape, devices []uint16) string {
 		if a.Value == 0 {
 			continue
 		}
-		dim, ok := s.dimOf[a.Name]
+		dim, ok := s.dims.Index(a.Name)
 		if !ok || s.live.Idle(row, dim) < a.Value {
 			idle := int64(0)
 			if ok {
@@ -147,7 +147,7 @@ func (s *State) releaseTask(j *Job) {
 	i := t.row & pageMask
 	for _, a := range t.Shape.Request.Amounts {
 		if a.Value > 0 {
-			hot.allocated[s.dimOf[a.Name]<<pageShift|int(i)] -= a.Value
+			hot.allocated[s.cell(a.Name, i)] -= a.Value
 		}
 	}
 	free := hot.free[int(i)*hot.stride:][:s.live.Devices(t.row)]

@@ -88,23 +88,23 @@ func (s *State) removeNode(name string) error {
 
 // describe writes what the node says of itself into its row. Tasks stay: what
 // they hold is taken from the new devices, and allocated may exceed capacity.
+// Only nodes add dimensions: a job that asks for a name nobody declares adds
+// nothing to the table.
 func (s *State) describe(row uint32, n *poise.Node) {
+	width := 0
 	for i := range n.Capacity {
-		s.internDim(n.Capacity[i].Name)
+		width = max(width, s.dims.Intern(n.Capacity[i].Name)+1)
 	}
+	s.live.dims = s.dims.Names()
 	hot, cold := s.hotPage(row), s.coldPage(row)
 	i := row & pageMask
-	width := 0
-	for k := range n.Capacity {
-		width = max(width, s.dimOf[n.Capacity[k].Name]+1)
-	}
 	hot.widen(width)
 	cold.widen(width)
 	for d := range cold.width {
 		cold.capacity[d<<pageShift|int(i)] = 0
 	}
 	for _, a := range n.Capacity {
-		cold.capacity[s.dimOf[a.Name]<<pageShift|int(i)] = a.Value
+		cold.capacity[s.cell(a.Name, i)] = a.Value
 	}
 	old := cold.ident[i]
 	cold.ident[i] = &ident{
@@ -147,13 +147,10 @@ func (s *State) newRow() uint32 {
 	return row
 }
 
-// internDim gives a dimension its index on first sight. Only nodes do so: a
-// job that asks for a name nobody declares adds nothing to the table.
-func (s *State) internDim(name string) {
-	if _, ok := s.dimOf[name]; !ok {
-		s.dimOf[name] = len(s.live.dims)
-		s.live.dims = append(s.live.dims, name)
-	}
+// cell is where a page keeps a declared dimension of its row i.
+func (s *State) cell(dim string, i uint32) int {
+	d, _ := s.dims.Index(dim)
+	return d<<pageShift | int(i)
 }
 
 // checkNames refuses a node that brings a dimension, device kind or model that
@@ -164,7 +161,7 @@ func (s *State) checkNames(n *poise.Node) error {
 	}
 	dims := len(s.live.dims)
 	for i := range n.Capacity {
-		if _, ok := s.dimOf[n.Capacity[i].Name]; ok {
+		if _, ok := s.dims.Index(n.Capacity[i].Name); ok {
 			continue
 		}
 		if dims++; dims > maxDims {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 )
 
 // Settings of a State. They are part of what decisions depend on.
@@ -23,7 +24,7 @@ type State struct {
 	coldOwner  uint64 // owner of the slice of cold pages
 	rowOf      map[string]uint32
 	freeRows   []uint32
-	dimOf      map[string]int
+	dims       *resource.Dims
 	jobs       map[poise.JobID]*Job
 	shapes     shapes
 	names      names
@@ -39,14 +40,15 @@ func New(s Settings) (*State, error) {
 			Detail: fmt.Sprintf("demand half-life: %v arrivals, expected 0 to 1e12", s.DemandHalfLife),
 		}
 	}
+	dims := resource.NewDims()
 	return &State{
 		live: Snapshot{
-			dims:   []string{"cpu", "memory"},
+			dims:   dims.Names(),
 			kinds:  []string{""},
 			models: []string{""},
 		},
 		rowOf:  map[string]uint32{},
-		dimOf:  map[string]int{"cpu": 0, "memory": 1},
+		dims:   dims,
 		jobs:   map[poise.JobID]*Job{},
 		shapes: shapes{byKey: map[string]*Shape{}},
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
