@@ -199,6 +199,26 @@ func TestDemandChoosesTheLowestDevice(t *testing.T) {
 	}
 }
 
+// Where two free amounts give one loss, the lower device is chosen: here no
+// expected job can use the node any more, and every loss is 0.
+func TestDemandOfEqualAmounts(t *testing.T) {
+	f := func(used ...int32) {
+		t.Helper()
+		w, params := newWorld(t), Defaults()
+		w.apply(poise.NodeJoined{Node: node("n", 4000, 1<<36, 2, "")})
+		for i, milli := range used {
+			w.run("n", request(2000, 0, 1, milli), uint16(i))
+		}
+		w.build(&params)
+		loss, mask := w.score(newDemand(t, params), w.submit(request(0, 0, 1, 100)), []uint32{0})
+		if loss[0] != 0 || mask[0] != 1 {
+			t.Errorf("loss %v on %b, expected 0 on the first device", loss[0], mask[0])
+		}
+	}
+	f(300, 600)
+	f(600, 300)
+}
+
 // A kind of device has its own profile: demand for the one leaves the other's
 // losses as they are.
 func TestDemandOfTwoKinds(t *testing.T) {

@@ -2,9 +2,11 @@ package balance
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
 	"pgregory.net/rapid"
 )
@@ -146,6 +148,24 @@ func TestSpreadOfAShrunkNode(t *testing.T) {
 	// cpu 1 and memory 1/4, then 1/2: the deviation falls from 3/8 to 1/4.
 	if loss[0] != -0.125 || columns[0].Weight != 0 {
 		t.Errorf("loss %v with weight %v of cpu, expected -0.125 and 0", loss[0], columns[0].Weight)
+	}
+}
+
+// A dimension that a later node declares counts from then on, and so does a
+// kind of device.
+func TestSpreadSeesWhatIsDeclaredLater(t *testing.T) {
+	w, s := newWorld(t), newSpread(t, nil)
+	w.apply(poise.NodeJoined{Node: node("a", 4000, 4*mib, 0, "")})
+	j := w.submit(request(1000, 0, 0, 0))
+	w.score(s, j, []uint32{0})
+	n := node("b", 4000, 4*mib, 2, "")
+	n.Capacity = append(n.Capacity, resource.Amount{Name: "storage", Value: 1 << 30})
+	w.apply(poise.NodeJoined{Node: n})
+	loss, _ := w.score(s, j, []uint32{0, 1})
+	fresh, _ := w.score(newSpread(t, nil), j, []uint32{0, 1})
+	_, columns := s.Explain(w.state.View(), j, 1, nil)
+	if !slices.Equal(loss, fresh) || len(columns) != 4 {
+		t.Errorf("losses %v with %d columns, expected %v with 4", loss, len(columns), fresh)
 	}
 }
 
