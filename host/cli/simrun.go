@@ -124,7 +124,7 @@ func runOne(o *simOptions, params *settings, nodes []poise.Node, w *workload, na
 	if err != nil {
 		return nil, err
 	}
-	policy.Seed = uint64(seed)
+	policy.Seed += uint64(seed)
 	o.setTies(&policy)
 	config := sim.Config{
 		Policy: policy, Params: params.params, HalfLife: params.halfLife, Workload: w.demand,

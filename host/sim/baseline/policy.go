@@ -37,8 +37,8 @@ func Names() []string {
 }
 
 // New makes the policy of a baseline. Equal losses go to the smaller node name,
-// except under random, where they go by the hash of the seed that the caller
-// sets; who repeats the published experiment sets the rule Published and its
+// except under random, where they go by the hash of the seed, to which the
+// caller adds the run's own; who repeats the published experiment sets the rule Published and its
 // order. The workload is what fgd takes its typical tasks from, see TypicalTasks,
 // so fgd needs at least one request; the others do not look at it. A name that is not in Names
 // is an error of kind NotFound, an empty workload for fgd one of kind Invalid.
@@ -57,7 +57,7 @@ func New(name string, workload []poise.Request) (sched.Policy, error) {
 			p.Scorer = rules[i].rule
 		}
 		if name == "random" {
-			p.Ties, p.SeededDevices = sched.Seeded, true
+			p.Ties, p.SeededDevices, p.Seed = sched.Seeded, true, randomStream
 		}
 		return p, nil
 	}
