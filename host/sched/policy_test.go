@@ -34,7 +34,7 @@ func TestRound(t *testing.T) {
 	f(8999999.1234567891, 8999999.123456789)
 	f(math.Nextafter(9e6, 0), math.Nextafter(9e6, 0)) // nine decimals say less than float64 has here
 	f(9e6, 9e6)
-	f(9e6+0.1234567891, 9e6+0.1234567891) // unchanged above
+	f(9564191.455910001, 9564191.455910001) // unchanged above: the product would lose the last bit
 	f(-9e6-0.5, -9e6-0.5)
 	f(1e300, 1e300)
 	f(-math.MaxFloat64, -math.MaxFloat64)
