@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"container/heap"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// recovered makes a world from the events of another: what a restart does. The
+// pipeline knows nothing of what it answered before.
+func recovered(t fataler, c *Config, nodes []poise.Node, events []poise.Event) *World {
+	t.Helper()
+	fleet, err := fleetTotals(nodes)
+	if err != nil {
+		t.Fatalf("fleet: %v", err)
+	}
+	s, err := state.New(state.Settings{DemandHalfLife: c.HalfLife})
+	if err != nil {
+		t.Fatalf("state: %v", err)
+	}
+	for _, ev := range events {
+		if err := s.Apply(ev); err != nil {
+			t.Fatalf("event %d: %v", ev.Index, err)
+		}
+	}
+	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy), index: s.Index()}
+	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
+	return w
+}
+
+// cut draws where the run stops: after some event of a job. A new profile is
+// written together with the arrival that made it due.
+func cut(t *rapid.T, events []poise.Event, nodes int) int {
+	at := rapid.IntRange(nodes, len(events)).Draw(t, "cut")
+	for at < len(events) && events[at].Body.EventKind() == (poise.ProfileBuilt{}).EventKind() {
+		at++
+	}
+	return at
+}
+
+// resume goes on with a replay of which the events up to now are known, and
+// gives those that follow. The queue is filled with all that waits, so what was
+// parked is tried once more.
+func resume(t fataler, c Config, nodes []poise.Node, events []poise.Event, arrivals []Arrival) []poise.Event {
+	t.Helper()
+	var after []poise.Event
+	c.Record = func(ev poise.Event) { after = append(after, ev) }
+	w := recovered(t, &c, nodes, events)
+	q, err := queue.New(patient())
+	if err != nil {
+		t.Fatalf("queue: %v", err)
+	}
+	m := newMetrics(w)
+	sorted := inOrder(arrivals)
+	r := &replay{World: w, queue: q, m: m, t: newTimeline(sorted[0].At, sorted[len(sorted)-1].At, m.fleet)}
+	now, submitted := poise.Time(0), 0
+	for _, ev := range events {
+		now = ev.At
+		switch b := ev.Body.(type) {
+		case poise.JobSubmitted:
+			submitted++
+			if j := w.state.Job(b.Job.ID); j != nil {
+				r.t.arrive(j)
+				if j.Waiting() {
+					if err := q.Push(itemOf(j)); err != nil {
+						t.Fatalf("push: %v", err)
+					}
+				}
+			}
+		case poise.JobPlaced:
+			r.started++
+			j := w.state.Job(b.Placement.Job)
+			if j != nil && j.RunTime > 0 {
+				heap.Push(&r.ends, departure{at: ev.At + poise.Time(j.RunTime), seq: r.started, job: j.ID})
+			}
+		}
+	}
+	rest := sorted[submitted:]
+	// The run stopped within a pass unless more happens at the same moment.
+	if (len(rest) == 0 || rest[0].At > now) && (len(r.ends) == 0 || r.ends[0].at > now) {
+		if err := r.pass(now); err != nil {
+			t.Fatalf("pass: %v", err)
+		}
+	}
+	if err := r.run(rest); err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	return after
+}
+
+// A restart changes no decision: state, demand profile and cached answers come
+// from the events alone.
+func TestReplayRestarts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, arrivals := drawFleet(t), drawArrivals(t, true)
+		c := drawPolicy(t, arrivals)
+		_, events := logged(t, c(), nodes, arrivals)
+		at := cut(t, events, len(nodes))
+		same(t, resume(t, c(), nodes, events[:at], arrivals), events[at:])
+	})
+}
+
+// The demonstration stops at many places.
+func TestReplayRestartsExample(t *testing.T) {
+	tr := example(t)
+	_, events := logged(t, configOf(t, idleBalance, nil), tr.nodes, tr.arrivals)
+	for at := len(tr.nodes); at < len(events); at += 1 + len(events)/40 {
+		if events[at].Body.EventKind() != (poise.ProfileBuilt{}).EventKind() {
+			same(t, resume(t, configOf(t, idleBalance, nil), tr.nodes, events[:at], tr.arrivals), events[at:])
+		}
+	}
+}
+
+func same(t fataler, got, want []poise.Event) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !reflect.DeepEqual(got[i], want[i]) {
+			t.Fatalf("after the restart event %d is %+v, without it %+v", i, slices.Concat(got, []poise.Event{{}})[min(i, len(got))], slices.Concat(want, []poise.Event{{}})[min(i, len(want))])
+		}
+	}
+}
+
+// The published experiment stops between two arrivals.
+func TestInflateRestarts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, arrivals := drawFleet(t), drawArrivals(t, true)
+		c := drawPolicy(t, arrivals)
+		list, err := Inflate(nodes, arrivals, 1.3, 42)
+		if err != nil || len(list.Arrivals) > 500 {
+			t.Skip("no devices, nobody asks for one, or for so little that it takes long")
+		}
+		first := c()
+		var events []poise.Event
+		first.Record = func(ev poise.Event) { events = append(events, ev) }
+		if _, err := RunInflate(first, nodes, list); err != nil {
+			t.Fatalf("run: %v", err)
+		}
+		stop := rapid.IntRange(0, len(list.Arrivals)).Draw(t, "stop")
+		at, submitted := len(events), 0
+		for i, ev := range events {
+			if _, ok := ev.Body.(poise.JobSubmitted); ok {
+				if submitted == stop {
+					at = i
+					break
+				}
+				submitted++
+			}
+		}
+		second := c()
+		var after []poise.Event
+		second.Record = func(ev poise.Event) { after = append(after, ev) }
+		w := recovered(t, &second, nodes, events[:at])
+		for i := range list.Arrivals[stop:] {
+			j, err := w.submit(&list.Arrivals[stop+i])
+			if err != nil {
+				t.Fatalf("submit: %v", err)
+			}
+			d, err := w.try(j, 0)
+			if err != nil {
+				t.Fatalf("try: %v", err)
+			}
+			if d.Verdict != poise.Placed {
+				if err := w.apply(0, poise.JobWithdrawn{Job: j.ID}); err != nil {
+					t.Fatalf("withdraw: %v", err)
+				}
+			}
+		}
+		same(t, after, events[at:])
+	})
+}
