@@ -130,7 +130,7 @@ func (d *Demand) before(snap *state.Snapshot, row uint32) *rowDegrees {
 // share evaluates the placement on each distinct free amount that fits and
 // gives the smallest loss with the lowest device that has that amount.
 func (d *Demand) share(k *kernel, snap *state.Snapshot, row uint32, before *rowDegrees, after *nodeState, milli uint16) (float64, uint32) {
-	best, device := 0.0, -1
+	best, rounded, device := 0.0, 0.0, -1
 	free := snap.Free(row)
 	for i, amount := range free {
 		if amount < milli || seenBefore(free[:i], amount) {
@@ -138,8 +138,9 @@ func (d *Demand) share(k *kernel, snap *state.Snapshot, row uint32, before *rowD
 		}
 		s := *after
 		s.takePart(amount, milli)
-		if l := d.loss(k, before, d.degrees(k, &s, snap)); device < 0 || l < best {
-			best, device = l, i
+		l := d.loss(k, before, d.degrees(k, &s, snap))
+		if r := poise.RoundLoss(l); device < 0 || r < rounded {
+			best, rounded, device = l, r, i
 		}
 	}
 	return best, 1 << device

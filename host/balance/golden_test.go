@@ -129,7 +129,7 @@ func TestWorkedExamples(t *testing.T) {
 				got = g.checkDemand(t, e)
 			}
 			slices.SortFunc(got, func(a, b candidate) int {
-				return cmp.Or(cmp.Compare(sched.Round(a.loss), sched.Round(b.loss)), cmp.Compare(a.node, b.node), cmp.Compare(a.device, b.device))
+				return cmp.Or(cmp.Compare(poise.RoundLoss(a.loss), poise.RoundLoss(b.loss)), cmp.Compare(a.node, b.node), cmp.Compare(a.device, b.device))
 			})
 			want := make([]candidate, len(e.Order))
 			for k := range e.Order {
@@ -348,7 +348,7 @@ func (g *golden) checkDemandNode(t *testing.T, w *world, d *Demand, j *state.Job
 		order = append(order, candidate{name, e.Device, loss})
 	}
 	best := slices.MinFunc(order, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(sched.Round(a.loss), sched.Round(b.loss)), cmp.Compare(a.device, b.device))
+		return cmp.Or(cmp.Compare(poise.RoundLoss(a.loss), poise.RoundLoss(b.loss)), cmp.Compare(a.device, b.device))
 	})
 	loss, mask := w.score(d, j, []uint32{row})
 	g.near(t, name+" loss", loss[0], best.loss)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
-	"github.com/poise-sched/poise/host/sched"
 	"pgregory.net/rapid"
 )
 
@@ -61,7 +60,7 @@ func checkColumns(t fataler, columns []poise.Column, loss, neutral float64) {
 	for i := range columns {
 		sum += columns[i].Factor * (columns[i].M1 - columns[i].M2)
 	}
-	if sched.Round(sum) != sched.Round(loss) {
+	if poise.RoundLoss(sum) != poise.RoundLoss(loss) {
 		t.Fatalf("the columns give the loss %v, expected %v", sum, loss)
 	}
 }

@@ -29,7 +29,12 @@ var reasonTexts = [ReasonCodes]string{
 }
 
 // String gives the reason as a person reads it.
-func (c ReasonCode) String() string { return reasonTexts[c] }
+func (c ReasonCode) String() string {
+	if c >= ReasonCodes {
+		return "refused by a policy"
+	}
+	return reasonTexts[c]
+}
 
 // Lasting says whether a row with this reason could not hold the job even if
 // it were empty, ready and not drained.

@@ -88,7 +88,7 @@ func scoredRow(t fataler, p *Policy, snap *state.Snapshot, row uint32, j *state.
 	if err := p.Scorer.Score(&state.Batch{Snap: snap, Job: j, Rows: []uint32{row}}, loss, mask); err != nil {
 		t.Fatalf("score: %v", err)
 	}
-	r := poise.Ranked{Node: snap.Name(row), Loss: Round(loss[0]), Formula: p.Name}
+	r := poise.Ranked{Node: snap.Name(row), Loss: poise.RoundLoss(loss[0]), Formula: p.Name}
 	if p.ProtectDevices && j.Shape.Request.Device.Count == 0 && snap.Devices(row) > 0 {
 		r.Tier = 1
 	}

@@ -55,7 +55,7 @@ func checkExplained(t fataler, d *poise.Decision) {
 		for k := range r.Columns {
 			sum += r.Columns[k].Factor * (r.Columns[k].M1 - r.Columns[k].M2)
 		}
-		if len(r.Columns) > 0 && Round(sum) != r.Loss {
+		if len(r.Columns) > 0 && poise.RoundLoss(sum) != r.Loss {
 			t.Fatalf("the columns of %s give %v, expected its loss %v", r.Node, sum, r.Loss)
 		}
 	}

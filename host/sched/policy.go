@@ -1,8 +1,6 @@
 package sched
 
 import (
-	"math"
-
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -68,15 +66,6 @@ type Policy struct {
 	// among those that fit, where the scorer leaves the choice to the host; the
 	// default is best fit.
 	SeededDevices bool
-}
-
-// Round gives the loss as it is ranked: to 1e-9 below 9e6, where float64 still
-// has room for nine decimals, unchanged above; minus zero becomes zero.
-func Round(x float64) float64 {
-	if math.Abs(x) < 9e6 {
-		x = math.Round(x*1e9) / 1e9
-	}
-	return x + 0
 }
 
 // hash mixes seed, job and a third value into 64 bits (FNV-1a over the bytes,

@@ -11,7 +11,7 @@ import (
 func TestRound(t *testing.T) {
 	f := func(x, want float64) {
 		t.Helper()
-		got := Round(x)
+		got := poise.RoundLoss(x)
 		if got != want || math.Signbit(got) != math.Signbit(want) {
 			t.Errorf("Round(%v) = %v, expected %v", x, got, want)
 		}
@@ -48,11 +48,11 @@ func TestRoundIsMonotonic(t *testing.T) {
 		if a > b {
 			a, b = b, a
 		}
-		if Round(a) > Round(b) {
-			t.Fatalf("Round(%v) = %v above Round(%v) = %v", a, Round(a), b, Round(b))
+		if poise.RoundLoss(a) > poise.RoundLoss(b) {
+			t.Fatalf("Round(%v) = %v above Round(%v) = %v", a, poise.RoundLoss(a), b, poise.RoundLoss(b))
 		}
-		if r := Round(a); Round(r) != r || math.Abs(r-a) > 5.0001e-10+math.Abs(a)*1e-15 {
-			t.Fatalf("Round(%v) = %v, rounded again %v", a, r, Round(r))
+		if r := poise.RoundLoss(a); poise.RoundLoss(r) != r || math.Abs(r-a) > 5.0001e-10+math.Abs(a)*1e-15 {
+			t.Fatalf("Round(%v) = %v, rounded again %v", a, r, poise.RoundLoss(r))
 		}
 	})
 }

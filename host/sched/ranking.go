@@ -186,7 +186,7 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 			return p.fault("devices of node %q: mask %b, expected %d devices with %d milli free", snap.Name(row), mask, ask.Count, ask.Milli)
 		}
 		e := &r.rows[row]
-		e.loss, e.mask, e.tier = Round(w.loss[i]), w.mask[i], 0
+		e.loss, e.mask, e.tier = poise.RoundLoss(w.loss[i]), w.mask[i], 0
 		if protect && snap.Devices(row) > 0 {
 			e.tier = 1
 		}

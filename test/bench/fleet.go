@@ -140,7 +140,7 @@ func (f *fleet) scan(j *state.Job, scorer sched.Scorer, w *scanned) error {
 	}
 	best := 0
 	for i := range w.rows {
-		a, b := sched.Round(w.loss[i]), sched.Round(w.loss[best])
+		a, b := poise.RoundLoss(w.loss[i]), poise.RoundLoss(w.loss[best])
 		if a < b || a == b && snap.Rank(w.rows[i]) < snap.Rank(w.rows[best]) {
 			best = i
 		}
