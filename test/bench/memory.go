@@ -44,8 +44,12 @@ func rowBytes(n int) (float64, error) {
 		node := poise.Node{
 			Name: fmt.Sprintf("node-%06d", i),
 			Capacity: resource.List{
-				{Name: "bandwidth", Value: 25_000_000}, {Name: "cpu", Value: 64_000}, {Name: "ephemeral-storage", Value: 100 * gib},
-				{Name: "memory", Value: 256 * gib}, {Name: "pods", Value: 110_000}, {Name: "storage", Value: 2000 * gib},
+				{Name: "bandwidth", Value: 25_000_000},
+				{Name: "cpu", Value: 64_000},
+				{Name: "ephemeral-storage", Value: 100 * gib},
+				{Name: "memory", Value: 256 * gib},
+				{Name: "pods", Value: 110_000},
+				{Name: "storage", Value: 2000 * gib},
 			},
 			Devices: poise.Devices{Kind: "gpu", Model: "a100", Count: 8},
 		}
