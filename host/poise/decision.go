@@ -41,6 +41,7 @@ type Decision struct {
 
 	// Filled where the full decision was asked for.
 	Refused []ReasonCount // by falling count, then code, then dimension
+	LeftOut []LeftOut     // of these, what the model of node classes showed without a look at the node
 	Nearest *Miss         // nil when placed
 	Ranked  []Ranked      // the best candidates, best first
 }
@@ -49,6 +50,15 @@ type Decision struct {
 type ReasonCount struct {
 	Code  ReasonCode
 	Dim   string // for CapacityShort and IdleShort
+	Nodes int
+}
+
+// LeftOut is how many nodes of a class were left out for one reason that holds
+// for all of them: each may have another one that is tested first.
+type LeftOut struct {
+	Class string
+	Code  ReasonCode
+	Dim   string // as in ReasonCount
 	Nodes int
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
@@ -59,6 +60,17 @@ func drawJob(t *rapid.T) poise.Job {
 	}).Draw(t, "job")
 }
 
+// drawIndex may give the pipeline an index of classes. Any grouping must do.
+func drawIndex(t *rapid.T, p *Pipeline) *Pipeline {
+	classes := rapid.Uint32Range(0, 3).Draw(t, "classes")
+	if classes > 0 {
+		p.UseIndex(model.NewIndex(func(snap *state.Snapshot, row uint32) uint32 {
+			return uint32(snap.Described(row)) % classes
+		}, func(class uint32) string { return fmt.Sprint("class-", class) }))
+	}
+	return p
+}
+
 // machine drives a state and a pipeline at random.
 type machine struct {
 	*world
@@ -73,7 +85,14 @@ type machine struct {
 // snapshot as the naive planner does.
 func (m *machine) check(t *rapid.T, snap *state.Snapshot, j *state.Job) poise.Decision {
 	t.Helper()
+	brief, err := m.pipeline.Plan(snap, j, Brief) // what the index left out has no reason yet
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := mustPlan(t, m.pipeline, snap, j)
+	if brief.Node != got.Node || brief.Verdict != got.Verdict || !slices.Equal(brief.Devices, got.Devices) || brief.Fitting != got.Fitting {
+		t.Fatalf("in brief %+v, in full %+v", brief, got)
+	}
 	policy := *m.pipeline.Policy()
 	policy.Scorer = m.fresh()
 	want := naive(t, &policy, snap, j)
@@ -83,7 +102,7 @@ func (m *machine) check(t *rapid.T, snap *state.Snapshot, j *state.Job) poise.De
 	checkReasons(t, snap, &got)
 	checkExplained(t, &got)
 	plain := got
-	plain.Looked, plain.Reasons, plain.Ranked = 0, nil, slices.Clone(got.Ranked)
+	plain.Looked, plain.Reasons, plain.LeftOut, plain.Ranked = 0, nil, nil, slices.Clone(got.Ranked)
 	for i := range plain.Ranked {
 		plain.Ranked[i].Formula, plain.Ranked[i].Columns = policy.Name, nil
 	}
@@ -264,7 +283,7 @@ func drawPolicy(t *rapid.T) Policy {
 func TestPlanIsTheNaivePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{world: newWorld(t), fresh: func() Scorer { return leastIdle{} }}
-		m.pipeline = NewPipeline(drawPolicy(t))
+		m.pipeline = drawIndex(t, NewPipeline(drawPolicy(t)))
 		if rapid.Bool().Draw(t, "small cache") {
 			m.pipeline.cache.bound = 300
 		}
@@ -296,7 +315,7 @@ func TestPlanIsTheNaivePlanWithIdleBalance(t *testing.T) {
 		p := drawPolicy(t)
 		m.fresh = func() Scorer { return auto(p.ProtectDevices) }
 		p.Scorer = m.fresh()
-		m.pipeline = NewPipeline(p)
+		m.pipeline = drawIndex(t, NewPipeline(p))
 		for i := range rapid.IntRange(0, 20).Draw(t, "nodes") {
 			m.join(drawNode(t, fmt.Sprint("n", i*3)))
 		}

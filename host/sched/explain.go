@@ -23,6 +23,7 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 	slices.SortFunc(d.Refused, func(a, b poise.ReasonCount) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim))
 	})
+	d.LeftOut = r.leftOut(p.order.index, snap, &p.work)
 	if d.Verdict != poise.Placed {
 		d.Nearest = r.nearest(snap)
 		return
@@ -46,9 +47,9 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 func (r *ranking) dimName(reason poise.Reason) string {
 	switch reason.Code() {
 	case poise.CapacityShort, poise.IdleShort:
-		for _, d := range r.fit.dims {
-			if d.dim == reason.Dim() || d.dim < 0 && reason.Dim() == poise.Undeclared {
-				return d.name
+		for _, d := range r.fit.Dims {
+			if d.Dim == reason.Dim() || d.Dim < 0 && reason.Dim() == poise.Undeclared {
+				return d.Name
 			}
 		}
 	case poise.DeviceKindMissing, poise.DeviceModelMismatch, poise.DeviceExclusive, poise.DeviceCapacityShort, poise.DeviceIdleShort:
@@ -97,20 +98,20 @@ func (r *ranking) miss(snap *state.Snapshot, row uint32, reason poise.Reason) (*
 			m.Code, m.Dim, m.Ask, m.Have, m.Beyond = code, dim, ask, have, ask-have
 		}
 	}
-	for i := range r.fit.dims {
-		d := &r.fit.dims[i]
+	for i := range r.fit.Dims {
+		d := &r.fit.Dims[i]
 		have := int64(0)
 		code := poise.IdleShort
-		if d.dim >= 0 {
-			have = snap.Idle(row, d.dim)
+		if d.Dim >= 0 {
+			have = snap.Idle(row, d.Dim)
 		}
 		if lasting {
 			code = poise.CapacityShort
-			if d.dim >= 0 {
-				have = snap.Capacity(row, d.dim)
+			if d.Dim >= 0 {
+				have = snap.Capacity(row, d.Dim)
 			}
 		}
-		consider(code, d.name, d.amount, have)
+		consider(code, d.Name, d.Amount, have)
 	}
 	if ask := &r.shape.Request.Device; ask.Count > 0 {
 		code, have := poise.DeviceIdleShort, deviceRoom(snap.Free(row), ask)

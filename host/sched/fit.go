@@ -1,8 +1,7 @@
 package sched
 
 import (
-	"slices"
-
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -11,18 +10,10 @@ import (
 // devices, selectors, taints, node states. It cannot be switched off. Amounts
 // of 0 ask for nothing, and a dimension that a node does not declare is 0.
 type fit struct {
-	shape  *state.Shape
-	dims   []dimAsk
-	kind   int // symbol of the device kind, -1 where no node has it
-	models []bool
-	// What the above was resolved against: nodes may declare more later.
+	model.Ask
+	shape *state.Shape
+	// What Ask was resolved against: nodes may declare more later.
 	knownDims, knownKinds, knownModels int
-}
-
-type dimAsk struct {
-	dim    int // -1 where no node declares it
-	name   string
-	amount int64
 }
 
 // resolve looks up the shape's names in the snapshot's symbols, if those grew,
@@ -34,20 +25,7 @@ func (f *fit) resolve(shape *state.Shape, snap *state.Snapshot) bool {
 	}
 	f.shape = shape
 	f.knownDims, f.knownKinds, f.knownModels = len(snap.Dims()), len(snap.Kinds()), len(snap.Models())
-	f.dims = f.dims[:0]
-	for _, a := range shape.Request.Amounts {
-		if a.Value > 0 {
-			f.dims = append(f.dims, dimAsk{dim: slices.Index(snap.Dims(), a.Name), name: a.Name, amount: a.Value})
-		}
-	}
-	ask := &shape.Request.Device
-	f.kind = slices.Index(snap.Kinds(), ask.Kind)
-	f.models = f.models[:0]
-	if len(ask.Models) > 0 {
-		for _, m := range snap.Models() {
-			f.models = append(f.models, slices.Contains(ask.Models, m))
-		}
-	}
+	f.Resolve(shape, snap)
 	return true
 }
 
@@ -62,21 +40,21 @@ func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
 	ask := &f.shape.Request.Device
 	if ask.Count > 0 {
 		switch {
-		case f.kind < 0 || int(snap.Kind(row)) != f.kind:
+		case f.Kind < 0 || int(snap.Kind(row)) != f.Kind:
 			return poise.NewReason(poise.DeviceKindMissing, 0)
-		case len(f.models) > 0 && !f.models[snap.Model(row)]:
+		case len(f.Models) > 0 && !f.Models[snap.Model(row)]:
 			return poise.NewReason(poise.DeviceModelMismatch, 0)
 		case ask.Shared() && snap.Exclusive(row):
 			return poise.NewReason(poise.DeviceExclusive, 0)
 		}
 	}
-	for i := range f.dims {
-		d := &f.dims[i]
-		if d.dim < 0 {
+	for i := range f.Dims {
+		d := &f.Dims[i]
+		if d.Dim < 0 {
 			return poise.NewReason(poise.CapacityShort, poise.Undeclared)
 		}
-		if snap.Capacity(row, d.dim) < d.amount {
-			return poise.NewReason(poise.CapacityShort, d.dim)
+		if snap.Capacity(row, d.Dim) < d.Amount {
+			return poise.NewReason(poise.CapacityShort, d.Dim)
 		}
 	}
 	if snap.Devices(row) < int(ask.Count) {
@@ -88,9 +66,9 @@ func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
 		}
 		return poise.NewReason(poise.NodeDrained, 0)
 	}
-	for i := range f.dims {
-		if d := &f.dims[i]; snap.Idle(row, d.dim) < d.amount {
-			return poise.NewReason(poise.IdleShort, d.dim)
+	for i := range f.Dims {
+		if d := &f.Dims[i]; snap.Idle(row, d.Dim) < d.Amount {
+			return poise.NewReason(poise.IdleShort, d.Dim)
 		}
 	}
 	if ask.Count > 0 && devicesFree(snap.Free(row), ask.Milli) < ask.Count {

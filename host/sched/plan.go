@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -31,6 +32,10 @@ func NewPipeline(p Policy) *Pipeline {
 	return &Pipeline{policy: p, cache: newCache(cacheRows)}
 }
 
+// UseIndex makes the pipeline leave out rows that an index of node classes shows
+// to be hopeless. It changes what is looked at, never what is decided.
+func (p *Pipeline) UseIndex(x *model.Index) { p.order.index = x }
+
 // Policy is the policy that the pipeline plans under.
 func (p *Pipeline) Policy() *Policy { return &p.policy }
 
@@ -49,6 +54,9 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 		return d, err
 	}
 	d.Looked, d.Fitting = looked, r.fitting
+	if r.fitting == 0 || detail == Full {
+		r.settle(snap)
+	}
 	var row uint32
 	if r.fitting == 0 {
 		d.Verdict, d.Reasons = r.refusal()

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -25,6 +26,7 @@ type ranking struct {
 	tree    tree
 	counts  []reasonCount
 	fitting int
+	left    bool // some rows are left out
 
 	newer, older *ranking // neighbours in the cache, by last use
 }
@@ -43,6 +45,7 @@ type rankRow struct {
 	present bool
 	known   bool // answered for this version, in this epoch or an earlier one
 	native  bool // the native filter kept it
+	left    bool // left out by the index as of this version: it cannot take the job
 }
 
 type reasonCount struct {
@@ -57,6 +60,7 @@ type scratch struct {
 	loss    []float64
 	mask    []uint32
 	more    []poise.Reason
+	left    []model.LeftOut
 }
 
 // catchUp brings the ranking to the snapshot and says how many rows it looked
@@ -75,6 +79,7 @@ func (r *ranking) catchUp(p *Policy, job *state.Job, o *order, w *scratch) (int,
 	w.changed = w.changed[:0]
 	if !ok || len(r.rows) != snap.Rows() {
 		r.reset(snap)
+		r.leaveOut(o.index, snap, w)
 	}
 	if all {
 		r.outdated(p, snap, epoch != r.epoch, w)
@@ -139,6 +144,7 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		e := &r.rows[row]
 		fits := e.known && e.native
 		r.uncount(e)
+		e.left = false
 		e.loss, e.tier, e.present, e.known = 0, refused, snap.Present(row), true
 		if !e.present {
 			continue
@@ -217,7 +223,7 @@ func (p *Policy) fault(format string, args ...any) error {
 }
 
 // forget drops all answers: the next catch-up asks about every row.
-func (r *ranking) forget() { r.version, r.rows, r.counts, r.fitting = 0, nil, nil, 0 }
+func (r *ranking) forget() { r.version, r.rows, r.counts, r.fitting, r.left = 0, nil, nil, 0, false }
 
 func (r *ranking) count(e *rankRow) {
 	switch {
@@ -254,7 +260,8 @@ func (r *ranking) tally(reason poise.Reason, by int) {
 type order struct {
 	rows      []rankRow
 	snap      *state.Snapshot
-	published []uint64 // number by row, for the rule Published
+	index     *model.Index // nil: nothing is left out
+	published []uint64     // number by row, for the rule Published
 }
 
 // less says whether row a comes before row b. Rows that are not candidates

@@ -108,7 +108,7 @@ func (s *State) describe(row uint32, n *poise.Node) {
 	}
 	old := cold.ident[i]
 	cold.ident[i] = &ident{
-		name: old.name, incarnation: old.incarnation, cluster: n.Cluster,
+		name: old.name, incarnation: old.incarnation, described: s.live.version + 1, cluster: n.Cluster,
 		labels: slices.Clone(n.Labels), taints: slices.Clone(n.Taints),
 	}
 	cold.kind[i], s.live.kinds = intern(s.live.kinds, n.Devices.Kind)

@@ -12,6 +12,7 @@ type ident struct {
 	name        string
 	cluster     string
 	incarnation uint64
+	described   uint64 // version of the row when the node said this
 	labels      []poise.Label
 	taints      []poise.Taint
 }
@@ -120,6 +121,10 @@ func (s *Snapshot) Cluster(row uint32) string { return s.ident(row).cluster }
 // Incarnation counts joins: a node that left and came back under one name has
 // a larger one.
 func (s *Snapshot) Incarnation(row uint32) uint64 { return s.ident(row).incarnation }
+
+// Described is the row version at which the node last described itself: what is
+// not allocated, free or a state flag stays while it does. It is never 0.
+func (s *Snapshot) Described(row uint32) uint64 { return s.ident(row).described }
 
 // Labels are the labels of the row's node, sorted by key.
 func (s *Snapshot) Labels(row uint32) []poise.Label { return s.ident(row).labels }
