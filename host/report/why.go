@@ -22,6 +22,7 @@ func Why(w io.Writer, job *state.Job, d *poise.Decision, attempt, attempts int) 
 	}
 	writeVerdict(b, job, d)
 	writeRefused(b, &job.Shape.Request, d)
+	writeLeftOut(b, &job.Shape.Request, d)
 	writeRanked(b, d)
 	writeWinner(b, d)
 	writeMatrices(b, d)
@@ -73,6 +74,18 @@ func writeRefused(b *strings.Builder, ask *poise.Request, d *poise.Decision) {
 	}
 	if d.Nearest != nil {
 		fmt.Fprintf(b, "nearest: %s\n", missText(ask, d.Nearest))
+	}
+}
+
+// writeLeftOut says which of the refused nodes nobody had to look at.
+func writeLeftOut(b *strings.Builder, ask *poise.Request, d *poise.Decision) {
+	if len(d.LeftOut) == 0 {
+		return
+	}
+	b.WriteString("left out as a class or a block of one, without a look at the node\n")
+	width := len(fmt.Sprint(d.LeftOut[0].Nodes))
+	for _, c := range d.LeftOut {
+		fmt.Fprintf(b, "  %*d  of class %s: %s\n", width, c.Nodes, plain(c.Class), refusalText(ask, c.Code, c.Dim))
 	}
 }
 
