@@ -81,3 +81,31 @@ func TestDeparturesAreChanges(t *testing.T) {
 		t.Errorf("the empty row has %d devices and %d tasks", s.Devices(row), s.Running(row))
 	}
 }
+
+// Described moves when a node describes itself anew, and with nothing else.
+func TestDescribed(t *testing.T) {
+	d := newDriver(t, 0)
+	d.joinAll(t, "z")
+	f := func(anew bool, body poise.Body) {
+		t.Helper()
+		row, known := d.Row("a")
+		var before uint64
+		if known {
+			before = d.View().Described(row)
+		}
+		d.do(t, body)
+		s, row := d.View(), d.row(t, "a")
+		if got := s.Described(row); anew && got != s.RowVersion(row) || !anew && got != before || got == 0 {
+			t.Errorf("described at %d, before %d, row version %d, expected a new description: %v", got, before, s.RowVersion(row), anew)
+		}
+	}
+	f(true, poise.NodeJoined{Node: gpuNode("a", 1000, 1)})
+	f(false, submitted("j", poise.Request{Amounts: amounts("cpu", 1)}))
+	f(false, placed("j", "a"))
+	f(false, poise.NodeMarked{Name: "a", Drained: true})
+	f(false, poise.NodeMarked{Name: "z", Drained: true})
+	f(true, poise.NodeChanged{Node: gpuNode("a", 2000, 1)})
+	f(false, poise.JobRequeued{Job: "j"})
+	d.do(t, poise.NodeLeft{Name: "a"})
+	f(true, poise.NodeJoined{Node: gpuNode("a", 2000, 1)})
+}

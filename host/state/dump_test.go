@@ -12,8 +12,8 @@ import (
 // on the order in which nodes joined: row, versions, symbols, incarnation.
 func nodeText(s *Snapshot, row uint32) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s cluster=%q ready=%v drained=%v schedulable=%v labels=%v taints=%v",
-		s.Name(row), s.Cluster(row), !s.NotReady(row), s.Drained(row), s.Schedulable(row), s.Labels(row), s.Taints(row))
+	fmt.Fprintf(&b, "%s cluster=%q ready=%v drained=%v schedulable=%v labels=%v taints=%v tainted=%v",
+		s.Name(row), s.Cluster(row), !s.NotReady(row), s.Drained(row), s.Schedulable(row), s.Labels(row), s.Taints(row), s.Tainted(row))
 	dims := slices.Clone(s.Dims())
 	slices.Sort(dims)
 	for _, name := range dims {
@@ -80,7 +80,7 @@ func dump(s *Snapshot) string {
 	for row := range uint32(s.Rows()) {
 		fmt.Fprintf(&b, "%d v%d flags %d: ", row, s.RowVersion(row), s.flags(row))
 		if s.Present(row) {
-			fmt.Fprintf(&b, "incarnation %d kind %d model %d: %s", s.Incarnation(row), s.Kind(row), s.Model(row), nodeText(s, row))
+			fmt.Fprintf(&b, "incarnation %d described %d kind %d model %d: %s", s.Incarnation(row), s.Described(row), s.Kind(row), s.Model(row), nodeText(s, row))
 			for l := s.Tasks(row); l != nil; l = l.Next {
 				fmt.Fprintf(&b, " shape %d", l.Task.Shape.ID)
 			}

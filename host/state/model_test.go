@@ -208,8 +208,8 @@ func (m *model) content() string {
 
 func (m *model) nodeText(n *modelNode) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s cluster=%q ready=%v drained=%v schedulable=%v labels=%v taints=%v",
-		n.Name, n.Cluster, !n.NotReady, n.Drained, !n.NotReady && !n.Drained, n.Labels, n.Taints)
+	fmt.Fprintf(&b, "%s cluster=%q ready=%v drained=%v schedulable=%v labels=%v taints=%v tainted=%v",
+		n.Name, n.Cluster, !n.NotReady, n.Drained, !n.NotReady && !n.Drained, n.Labels, n.Taints, len(n.Taints) > 0)
 	var dims []string
 	for _, a := range n.Capacity {
 		dims = append(dims, a.Name)
