@@ -229,7 +229,7 @@ func addScarcity(profile *poise.Profile, snap *state.Snapshot, params *Params) {
 	for i := range profile.Shapes {
 		m := &profile.Shapes[i]
 		a := m.Ask()
-		m.Room = float64(fits[i]) * a
+		m.Room = float64(float64(fits[i]) * a)
 		m.Scarcity = m.Share * (a / profile.LargestDevices) * params.scarcity((profile.IdleDevices+1)/(m.Room+1))
 	}
 }

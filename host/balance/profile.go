@@ -106,7 +106,7 @@ func keepShapes(kind string, seen []state.Seen, params *Params) ([]poise.Profile
 			continue
 		}
 		m := poise.ProfileShape{CPU: s.CPU, Memory: s.Memory, Count: s.Count, Milli: s.Milli, Models: s.Models, Seen: s.Times}
-		m.Weight = s.Times * (1 + m.Ask())
+		m.Weight = float64(s.Times * (1 + m.Ask()))
 		total += m.Weight
 		all = append(all, m)
 	}

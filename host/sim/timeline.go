@@ -57,7 +57,7 @@ func (t *timeline) advance(w *World, now poise.Time) {
 		t.sample(w.state.View(), at)
 	}
 	if now > t.now {
-		t.usedTime += float64(t.scarce(t.used)) * float64(now-t.now)
+		t.usedTime += float64(float64(t.scarce(t.used)) * float64(now-t.now))
 		t.now = now
 	}
 }
@@ -71,7 +71,7 @@ func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
 		}
 		cpu := percent(snap.Allocated(row, 0), snap.Capacity(row, 0)) / 100
 		memory := percent(snap.Allocated(row, 1), snap.Capacity(row, 1)) / 100
-		imbalance += math.Abs(cpu-memory) / 2
+		imbalance += float64(math.Abs(cpu-memory) / 2)
 	}
 	t.imbalance += imbalance / float64(snap.Nodes())
 	t.empty += float64(empty)
@@ -92,7 +92,7 @@ func (t *timeline) arrive(j *state.Job) {
 		end = min(end, own)
 	}
 	if begin := max(j.Submitted, t.from); end > begin {
-		t.demandTime += float64(t.scarce(requestOf(j.Shape))) * float64(end-begin)
+		t.demandTime += float64(float64(t.scarce(requestOf(j.Shape))) * float64(end-begin))
 	}
 }
 

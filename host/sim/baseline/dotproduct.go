@@ -16,5 +16,5 @@ func dotProduct(snap *state.Snapshot, row uint32, a *ask) float64 {
 	cpu := float64(snap.Idle(row, 0)) / publishedCPU
 	devices := float64(total(snap.Free(row))) / publishedDevices
 	x := float64(cpu*(float64(a.cpu)/publishedCPU)) + float64(devices*(float64(a.device.Total())/publishedDevices))
-	return math.Trunc(maxScore * (1 - x/2))
+	return math.Trunc(maxScore * (1 - float64(x/2)))
 }
