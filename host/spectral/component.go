@@ -98,5 +98,8 @@ func (c Component) renamed(to []int) Component {
 			moved.Laplacian.SetSym(i, j, c.Laplacian.At(a, from[j]))
 		}
 	}
+	for j := range m { // another row may be the first of the largest entries
+		orient(moved.Vectors, j)
+	}
 	return moved
 }
