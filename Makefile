@@ -60,7 +60,7 @@ empty :=
 space := $(empty) $(empty)
 
 openb: build ## the published experiment and the replays, all seeds: writes docs/openb.md and .svg (about 20 minutes, needs OPENB)
-	mkdir -p out
+	mkdir -p out docs
 	bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(subst $(space),$(comma),$(wildcard $(OPENB)/openb_pod_list_*.csv.gz)) \
 		--policy idle-balance,$(BASELINES) --seeds 42-51 -o json >out/openb.json
 	set -e; for r in $(REPLAYS); do bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(OPENB_JOBS) --mode replay --thin $${r%:*} --copies $${r#*:} \
