@@ -26,8 +26,9 @@
 // (section 7).
 //
 // Invariants: the same points give the same partition in every order of the
-// points and for every number of processors. The points are worked on in an order of their own, and
-// comparisons that rounding could turn (equal distances, equal eigenvalues)
-// have a tolerance and fall back on the index, so that builds whose last bits
-// differ agree on labels as well.
+// points and for every number of processors, as the points are worked on in an
+// order of their own. Comparisons that rounding could turn (equal distances,
+// equal eigenvalues) have a tolerance and fall back on the index, so that builds
+// whose last bits differ agree on labels as well; eigenvalues are reproducible
+// to the bit within one build only.
 package spectral
