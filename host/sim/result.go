@@ -44,7 +44,8 @@ type Result struct {
 // ReplayResult is what only a run with time has.
 type ReplayResult struct {
 	Pending int `json:"pending"` // waiting when the last job had arrived
-	// Waits in seconds, of all jobs; one that still waits counts up to the end.
+	// Waits in seconds, of the jobs that came while it was measured; one that
+	// still waits counts up to the end.
 	MeanWait float64 `json:"mean_wait_seconds"`
 	P99Wait  float64 `json:"p99_wait_seconds"`
 	Waited   int     `json:"waited"` // jobs that did not start at once
@@ -54,14 +55,16 @@ type ReplayResult struct {
 	Alloc      float64 `json:"alloc_percent"`
 	Imbalance  float64 `json:"imbalance"` // mean over nodes and time of |u_cpu - u_memory|/2
 	EmptyNodes float64 `json:"empty_nodes"`
-	// Stranded devices at the end: free, but no waiting device job could use them.
+	// Stranded devices at the end: free, but no kind of device job that has
+	// arrived could use them.
 	Stranded float64     `json:"stranded_devices"`
 	Tenants  []TenantUse `json:"tenants"`
 	Waiting  []Waiting   `json:"waiting,omitempty"`
 	Series   []Point     `json:"-"`
 }
 
-// TenantUse is how the jobs of one tenant fared.
+// TenantUse is how the jobs of one tenant fared. Jobs and Placed are of the
+// whole run, the wait is of the jobs that came while it was measured.
 type TenantUse struct {
 	Tenant   poise.TenantID `json:"tenant"`
 	Jobs     int            `json:"jobs"`
