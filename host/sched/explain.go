@@ -25,7 +25,7 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 	})
 	d.LeftOut = r.leftOut(p.order.index, snap, &p.work)
 	if d.Verdict != poise.Placed {
-		d.Nearest = r.nearest(snap)
+		d.Nearest = r.nearest(snap, d.Verdict)
 		return
 	}
 	rows := r.tree.best([]uint32{chosen}, shortList+1, &p.order, r.candidate)
@@ -61,12 +61,13 @@ func (r *ranking) dimName(reason poise.Reason) string {
 // nearest gives the node that comes nearest to holding the job: the one with
 // the smallest largest shortfall, each taken relative to its request, then the
 // smallest name. Nodes that lack something other than an amount come nearest
-// only if there is no other.
-func (r *ranking) nearest(snap *state.Snapshot) *poise.Miss {
+// only if there is no other. For a job that fits, but not now, a node that could
+// never hold it is not near.
+func (r *ranking) nearest(snap *state.Snapshot, verdict poise.Verdict) *poise.Miss {
 	best, bestRow, bestPart := (*poise.Miss)(nil), uint32(0), 0.0
 	for row := range r.rows {
 		e := &r.rows[row]
-		if !e.present || e.reason == 0 {
+		if !e.present || e.reason == 0 || verdict == poise.FitsNotNow && e.reason.Code().Lasting() {
 			continue
 		}
 		miss, part := r.miss(snap, uint32(row), e.reason)

@@ -44,7 +44,7 @@ func naive(t fataler, p *Policy, snap *state.Snapshot, j *state.Job) poise.Decis
 		return cmp.Or(b.Nodes-a.Nodes, int(a.Code)-int(b.Code), cmp.Compare(a.Dim, b.Dim))
 	})
 	if d.Fitting = len(ranked); d.Fitting == 0 {
-		d.Nearest = nearestByRule(t, p, snap, j)
+		d.Nearest = nearestByRule(t, p, snap, j, d.Verdict)
 		return d
 	}
 	slices.SortFunc(ranked, func(a, b poise.Ranked) int {
@@ -123,7 +123,7 @@ func devicesByRule(p *Policy, snap *state.Snapshot, row uint32, j *state.Job, ma
 
 // nearestByRule gives the node with the smallest largest relative shortfall,
 // then the smallest name; one that lacks no amount only if there is no other.
-func nearestByRule(t fataler, p *Policy, snap *state.Snapshot, j *state.Job) *poise.Miss {
+func nearestByRule(t fataler, p *Policy, snap *state.Snapshot, j *state.Job, verdict poise.Verdict) *poise.Miss {
 	t.Helper()
 	var best *poise.Miss
 	least := 0.0
@@ -134,6 +134,9 @@ func nearestByRule(t fataler, p *Policy, snap *state.Snapshot, j *state.Job) *po
 		code, dim := refusedByRule(snap, row, j.Shape)
 		if code == poise.Fits {
 			code = refusedByFilters(t, p, snap, row, j)
+		}
+		if verdict == poise.FitsNotNow && code.Lasting() {
+			continue
 		}
 		m, part := &poise.Miss{Node: snap.Name(row), Code: code, Dim: dim}, 2.0
 		switch code {
