@@ -76,6 +76,7 @@ var rules = map[string]rule{
 	},
 	"cmd/poise":     {may: []string{"host/cli"}},
 	"test/openb":    {may: []string{anyCore}},
+	"test/fleets":   {may: []string{"host/poise", "host/resource"}},
 	"test/bench":    {may: []string{anyCore, "host/manifest", "host/report"}},
 	"host/archtest": {},
 }
