@@ -65,22 +65,71 @@ func TestEdges(t *testing.T) {
 }
 
 func TestManyGroups(t *testing.T) {
-	f := func(groups, each int) {
+	f := func(groups, shapes, each int) {
 		t.Helper()
 		var p Points
-		for i := range groups * each {
-			p.add(i%groups, 1, 5, 0.01*float64(i/groups))
+		for i := range groups * shapes * each {
+			p.add(i%groups, 1, 5+2*float64(i/groups%shapes), 0.01*float64(i/groups/shapes))
 		}
 		got := mustCluster(t, p, Settings{Sigma: 0.5})
-		if got.K != groups || len(got.Components) != groups {
-			t.Errorf("%d groups of %d points: %d classes, %d components", groups, each, got.K, len(got.Components))
+		if got.K != groups*shapes || len(got.Components) != groups {
+			t.Errorf("%d groups of %d shapes: %d classes, %d components", groups, shapes, got.K, len(got.Components))
 		}
 	}
-	f(2, 1)
-	f(40, 1)
-	f(40, 3)
-	f(200, 1)
-	f(200, 2)
+	f(2, 1, 1)
+	f(1, 60, 2)
+	f(40, 1, 1)
+	f(40, 1, 3)
+	f(40, 3, 2)
+	f(200, 1, 1)
+	f(200, 1, 2)
+	f(200, 2, 1)
+	f(200, 2, 2)
+}
+
+func TestEigengap(t *testing.T) {
+	f := func(k, components int, spectrum ...float64) {
+		t.Helper()
+		if got := Eigengap(spectrum, components); got != k {
+			t.Errorf("k is %d, expected %d", got, k)
+		}
+	}
+	f(0, 0)
+	f(1, 1, 0)
+	f(2, 2, 0, 0)
+	f(2, 1, 0, 0.1, 0.7, 0.8)
+	f(3, 3, 0, 0, 0, 0.4, 0.4, 0.5, 0.8)
+	f(4, 3, 0, 0, 0, 0.3, 0.9)
+	f(4, 1, 0, 0.1, 0.2, 0.3)       // the gap to the 1 after the last
+	f(1, 1, 0, 0.5)                 // equal gaps
+	f(1, 1, 0, 0.3, 0.6+1e-12, 0.8) // equal but for rounding
+
+	bound := make([]float64, 70)
+	bound[69] = 1
+	f(1, 1, bound...)
+	f(69, 2, bound...)
+}
+
+func TestDivide(t *testing.T) {
+	f := func(asked int, classes []int, values ...[]float64) {
+		t.Helper()
+		var components []Component
+		for _, v := range values {
+			components = append(components, Component{Values: v, Classes: 1})
+		}
+		divide(components, asked)
+		for i, c := range components {
+			if c.Classes != classes[i] {
+				t.Errorf("component %d gets %d classes, expected %d", i, c.Classes, classes[i])
+			}
+		}
+	}
+	f(3, []int{1, 2}, []float64{0, 0.3}, []float64{0, 0.2})
+	f(3, []int{2, 1}, []float64{0, 0.2 + 1e-13}, []float64{0, 0.2}) // equal but for rounding
+	f(1, []int{1, 1}, []float64{0, 0.3}, []float64{0, 0.2})
+	f(4, []int{3, 1}, []float64{1e-15, 1e-12, 0.2}, []float64{1e-11, 0.9}) // the first of each is its 0
+	f(4, []int{1, 1}, []float64{0, 1}, []float64{0, 1 + 1e-15})
+	f(0, []int{2, 1}, []float64{0, 0.1, 0.9}, []float64{0, 0.95})
 }
 
 func TestNoStructure(t *testing.T) {

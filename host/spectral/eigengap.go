@@ -2,9 +2,9 @@ package spectral
 
 import "math"
 
-// maxSplits bounds how many classes Eigengap may find beyond one for each
-// component, so that points without structure do not become as many classes.
-const maxSplits = 63
+// maxSplits bounds how many classes Eigengap may find for a component, in the
+// mean of all, so that points without structure do not become as many classes.
+const maxSplits = 64
 
 // Eigenvalues closer than this count as equal.
 const valueTolerance = 1e-9
@@ -12,7 +12,7 @@ const valueTolerance = 1e-9
 // Eigengap returns the number of classes k that the spectrum speaks for: the k
 // with the largest gap
 //
-//	g_k = lambda_(k+1) - lambda_k,  components <= k <= min(n, components + 63)
+//	g_k = lambda_(k+1) - lambda_k,  components <= k <= min(n, 64 components)
 //
 // (von Luxburg 2007, section 8.3), of equal gaps the smallest k. spectrum has
 // all n eigenvalues of all components, ascending; components says how many
@@ -22,7 +22,7 @@ const valueTolerance = 1e-9
 // points give 0.
 func Eigengap(spectrum []float64, components int) int {
 	best, widest := components, math.Inf(-1)
-	for k := max(components, 1); k <= min(len(spectrum), components+maxSplits); k++ {
+	for k := max(components, 1); k <= min(len(spectrum), maxSplits*components); k++ {
 		next := 1.0
 		if k < len(spectrum) {
 			next = spectrum[k]

@@ -113,6 +113,18 @@ func TestMatrices(t *testing.T) {
 	})
 }
 
+// Of two equally large entries the first in the order of Points is positive, also
+// where the points were worked on in another order.
+func TestSignAfterReordering(t *testing.T) {
+	var p Points
+	p.add(0, 1, 1)
+	p.add(0, 1, 0)
+	c := mustCluster(t, p, Settings{Sigma: 0.5}).Components[0]
+	if c.Vectors.At(0, 1) <= 0 || c.Vectors.At(1, 1) >= 0 {
+		t.Errorf("vectors\n%v", mat.Formatted(c.Vectors))
+	}
+}
+
 func near(t interface {
 	Helper()
 	Fatalf(string, ...any)
