@@ -20,7 +20,8 @@ type Component struct {
 }
 
 // logCut is -ln 1e-6: points are neighbours if their affinity without weights
-// is above 1e-6. What is dropped below moves an eigenvalue by less than 1e-6.
+// is above 1e-6. What that drops moved the eigenvalues of the golden fleets by up
+// to 7e-8.
 const logCut = 13.815510557964274
 
 // Connected returns the connected components of the similarity graph: two
