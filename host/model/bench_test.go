@@ -26,16 +26,45 @@ func BenchmarkBuild(b *testing.B) {
 	f("formless/100000", fleets.Formless(100_000, 1))
 }
 
+// BenchmarkRebuild is a build that follows another.
+func BenchmarkRebuild(b *testing.B) {
+	f := fleets.Known(100_000, 20, 0.03, 1)
+	was, err := model.Build(f.Nodes, model.Defaults(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.Churn(0.05)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := model.Build(f.Nodes, model.Defaults(), was); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAssign is a node that joins: of a known cell, or near one.
 func BenchmarkAssign(b *testing.B) {
 	nodes := fleets.Known(10_000, 20, 0.03, 1).Nodes
 	m, err := model.Build(nodes, model.Defaults(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		m.Assign(&nodes[i%len(nodes)])
-		i++
+	f := func(name string, fit model.Fit, nodes []poise.Node) {
+		var some []poise.Node
+		for i := range nodes {
+			if m.Assign(&nodes[i]).Fit == fit {
+				some = append(some, nodes[i])
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				m.Assign(&some[i%len(some)])
+				i++
+			}
+		})
 	}
+	f("known", model.Known, nodes)
+	f("near", model.Near, fleets.Known(10_000, 20, 0.2, 1).Nodes)
 }

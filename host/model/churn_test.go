@@ -80,6 +80,6 @@ func TestChurnMovesFewNodes(t *testing.T) {
 			t.Errorf("%.2f %% of node-steps changed class, expected at most %v %%", c.share(), most)
 		}
 	}
-	f(true, 4.2)
-	f(false, 2)
+	f(true, 0.1)
+	f(false, 0.1)
 }

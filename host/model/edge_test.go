@@ -1,9 +1,11 @@
 package model_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -273,6 +275,19 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	f(func(*model.Record) {}, "")
+	f(func(r *model.Record) {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*r = model.Record{}
+		if err := json.Unmarshal(text, r); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(*r, m.Record) {
+			t.Error("a record that was written down and read is another")
+		}
+	}, "")
 	f(func(r *model.Record) { r.Step = 0 }, "step: 0, expected more than 0")
 	f(func(r *model.Record) { r.Cells[1].Group = 9 }, "cells[1]: group 9, expected one of")
 	f(func(r *model.Record) { r.Cells[1].At = nil }, "cells[1]: 0 coordinates, expected 5")

@@ -7,12 +7,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
+	"github.com/poise-sched/poise/test/fleets"
 )
 
 var shared = filepath.Join("..", "..", "..", "shared", "golden", "clustering")
@@ -166,4 +168,30 @@ func TestClassesOfOpenb(t *testing.T) {
 	if !slices.Equal(found, want) {
 		t.Fatalf("classes %q, expected %q", found, want)
 	}
+}
+
+// The shapes of fleets that are known, also where landmarks stand for the
+// cells, within the memory that a build may take.
+func TestKnownFleets(t *testing.T) {
+	f := func(n, shapes int, noise float64, mib uint64) {
+		t.Helper()
+		for seed := range uint64(3) {
+			fleet := fleets.Known(n, shapes, noise, seed)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			m := build(t, fleet.Nodes, Defaults(), nil)
+			runtime.ReadMemStats(&after)
+			if ari := agreement(assigned(m, fleet.Nodes), fleet.Truth); m.K != shapes || ari != 1 {
+				t.Errorf("seed %d: %d classes, agreement %v, expected %d and 1", seed, m.K, ari, shapes)
+			}
+			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > mib {
+				t.Errorf("seed %d: %d MiB, expected at most %d", seed, used, mib)
+			}
+		}
+	}
+	f(100, 5, 0.1, 2)
+	f(1000, 20, 0.03, 2)
+	f(10_000, 20, 0.03, 5)
+	f(100_000, 20, 0.03, 50)
+	f(100_000, 40, 0.3, 50)
 }
