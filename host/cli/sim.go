@@ -27,6 +27,7 @@ type simOptions struct {
 	params   []string
 	output   string
 	html     string
+	model    bool
 	svg      string
 }
 
@@ -51,6 +52,7 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.copies, "copies", 1, "replay: run the jobs so many times over, each copy shifted by up to 24 h")
 	f.DurationVar(&o.from, "from", 0, "replay: measure from this time on")
 	f.StringArrayVar(&o.params, "param", nil, "constant of the idle-balance policies, KEY=VALUE; repeatable")
+	f.BoolVar(&o.model, "model", true, "group the nodes into classes: class labels, and whole classes left out of a decision")
 	f.StringVarP(&o.output, "output", "o", "table", "table, json or csv")
 	f.StringVar(&o.html, "html", "", "also write a page with curves and utilisation to this file")
 	f.StringVar(&o.svg, "svg", "", "also write the curves to this file")

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/poise-sched/poise/host/manifest"
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/report"
@@ -69,6 +70,12 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 		}
 	}
 
+	var classes *model.Model
+	if o.model {
+		if classes, err = model.Build(nodes, model.Defaults(), nil); err != nil {
+			return err
+		}
+	}
 	results := make([]*sim.Result, len(workloads)*len(policies)*len(seeds))
 	progress := report.NewProgress(s.Err, s.terminal(), len(results))
 	var group errgroup.Group
@@ -81,7 +88,7 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 				slot := &results[i]
 				i++
 				group.Go(func() error {
-					r, err := runOne(o, &params, nodes, w, name, seed, explanations)
+					r, err := runOne(o, &params, nodes, classes, w, name, seed, explanations)
 					*slot = r
 					progress.Step()
 					return err
@@ -119,7 +126,7 @@ func readWorkload(path string, whole bool) (*workload, error) {
 	return w, err
 }
 
-func runOne(o *simOptions, params *settings, nodes []poise.Node, w *workload, name string, seed int64, x *explanations) (*sim.Result, error) {
+func runOne(o *simOptions, params *settings, nodes []poise.Node, classes *model.Model, w *workload, name string, seed int64, x *explanations) (*sim.Result, error) {
 	policy, err := newPolicy(name, params, w.requests)
 	if err != nil {
 		return nil, err
@@ -127,7 +134,7 @@ func runOne(o *simOptions, params *settings, nodes []poise.Node, w *workload, na
 	policy.Seed += uint64(seed)
 	o.setTies(&policy)
 	config := sim.Config{
-		Policy: policy, Params: params.params, HalfLife: params.halfLife, Workload: w.demand,
+		Policy: policy, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
 	if len(x.names) == 0 {

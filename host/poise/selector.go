@@ -2,7 +2,9 @@ package poise
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Label is one key with its value on a node.
@@ -13,7 +15,9 @@ type Op string
 
 // The operators, with the meaning that Kubernetes gives them: NotIn and
 // DoesNotExist also match a node without the key; Gt and Lt compare integers
-// and never match a missing or non-integer value.
+// and never match a missing or non-integer value. Prefix, which Kubernetes does
+// not have, matches a value that begins with one of the values: node classes are
+// named so that "gpu-" or "gpu-v100m32" says something.
 const (
 	In           Op = "In"
 	NotIn        Op = "NotIn"
@@ -21,6 +25,7 @@ const (
 	DoesNotExist Op = "DoesNotExist"
 	Gt           Op = "Gt"
 	Lt           Op = "Lt"
+	Prefix       Op = "Prefix"
 )
 
 // Selector is one requirement on a node's labels. All selectors of a job must
@@ -43,6 +48,8 @@ func (s *Selector) Matches(labels []Label) bool {
 		return ok
 	case DoesNotExist:
 		return !ok
+	case Prefix:
+		return ok && slices.ContainsFunc(s.Values, func(v string) bool { return strings.HasPrefix(value, v) })
 	case Gt, Lt:
 		have, err := strconv.ParseInt(value, 10, 64)
 		if !ok || err != nil {
@@ -66,7 +73,7 @@ func (s *Selector) Validate() error {
 		return invalid("selector", "key: empty, expected a label key")
 	}
 	switch s.Op {
-	case In, NotIn:
+	case In, NotIn, Prefix:
 		if len(s.Values) == 0 {
 			return invalid("selector", fmt.Sprintf("%s %s: no values, expected at least one", s.Key, s.Op))
 		}
@@ -82,7 +89,7 @@ func (s *Selector) Validate() error {
 			return invalid("selector", fmt.Sprintf("%s %s: value %q, expected an integer", s.Key, s.Op, s.Values[0]))
 		}
 	default:
-		return invalid("selector", fmt.Sprintf("%s: operator %q, expected In, NotIn, Exists, DoesNotExist, Gt or Lt", s.Key, s.Op))
+		return invalid("selector", fmt.Sprintf("%s: operator %q, expected In, NotIn, Exists, DoesNotExist, Gt, Lt or Prefix", s.Key, s.Op))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestSelectorValidate(t *testing.T) {
 	}
 	f("selector: key: empty, expected a label key", "", Exists)
 	for _, op := range []Op{"", "in", "Equals"} {
-		f(fmt.Sprintf("selector: zone: operator %q, expected In, NotIn, Exists, DoesNotExist, Gt or Lt", op), "zone", op, "a")
+		f(fmt.Sprintf("selector: zone: operator %q, expected In, NotIn, Exists, DoesNotExist, Gt, Lt or Prefix", op), "zone", op, "a")
 	}
 }
 
@@ -66,6 +66,13 @@ func TestSelectorMatches(t *testing.T) {
 	f(false, "zone", In, "")
 	f(true, "empty", In, "")
 	f(false, "absent", In, "") // absent is not empty
+
+	f(true, "max", Prefix, "92233")
+	f(true, "zone", Prefix, "b", "a")
+	f(true, "zone", Prefix, "")
+	f(false, "zone", Prefix, "ab")
+	f(false, "zone", Prefix, "A")
+	f(false, "absent", Prefix, "")
 
 	f(false, "zone", NotIn, "a")
 	f(false, "zone", NotIn, "b", "a")

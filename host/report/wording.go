@@ -54,6 +54,8 @@ func selectorText(s *poise.Selector) string {
 		return key + " is above " + values
 	case poise.Lt:
 		return key + " is below " + values
+	case poise.Prefix:
+		return key + " begins with " + values
 	}
 	return key + " " + plain(string(s.Op)) + " " + values
 }

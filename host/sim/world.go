@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
@@ -28,6 +29,9 @@ type Config struct {
 	// Workload holds the demand counts to build profiles from instead of those
 	// of the arrivals so far; nil for the online profile.
 	Workload []state.Seen
+	// Model gives the nodes their class labels and leaves out, in decisions, what
+	// its classes show to be hopeless; nil for neither.
+	Model *model.Model
 	// Explain says which jobs' decisions to make in full; nil for none.
 	Explain func(*state.Job) bool
 	// Observe is called with every attempt's job and decision; may be nil.
@@ -62,8 +66,15 @@ func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
 	}
 	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy)}
 	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
+	if c.Model != nil {
+		w.pipeline.UseIndex(model.NewClassIndex(c.Model))
+	}
 	for i := range nodes {
-		if err := w.apply(0, poise.NodeJoined{Node: nodes[i]}); err != nil {
+		n := nodes[i]
+		if c.Model != nil {
+			n.Labels = model.Labelled(n.Labels, c.Model.Labels(&n))
+		}
+		if err := w.apply(0, poise.NodeJoined{Node: n}); err != nil {
 			return nil, err
 		}
 	}

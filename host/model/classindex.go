@@ -1,0 +1,46 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// NewClassIndex makes an index of the model's classes. It goes by the class
+// label that each node carries; nodes without one, or with one that the model
+// does not know, are a class of their own.
+func NewClassIndex(m *Model) *Index {
+	ids := make(map[string]uint32, len(m.Classes))
+	for i := range m.Classes {
+		ids[m.Classes[i].Name] = uint32(m.Classes[i].ID)
+	}
+	classOf := func(snap *state.Snapshot, row uint32) uint32 {
+		labels := snap.Labels(row)
+		if i, ok := findLabel(labels, ClassLabel); ok {
+			return ids[labels[i].Value]
+		}
+		return 0
+	}
+	return NewIndex(classOf, func(class uint32) string { return m.Name(ClassID(class)) })
+}
+
+// Labelled gives a node's own labels with those of a model, which take the place
+// of own ones of the same key. Both are sorted by key, and so is the result.
+func Labelled(own, model []poise.Label) []poise.Label {
+	all := slices.Clone(own)
+	for _, l := range model {
+		i, ok := findLabel(all, l.Key)
+		if ok {
+			all[i] = l
+		} else {
+			all = slices.Insert(all, i, l)
+		}
+	}
+	return all
+}
+
+func findLabel(labels []poise.Label, key string) (int, bool) {
+	return slices.BinarySearchFunc(labels, key, func(l poise.Label, key string) int { return cmp.Compare(l.Key, key) })
+}
