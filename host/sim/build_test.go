@@ -1,8 +1,12 @@
 package sim
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +64,8 @@ func TestBuildsAgree(t *testing.T) {
 		}
 		poise := filepath.Join(t.TempDir(), fmt.Sprint("poise", i))
 		goTool(t, []string{b.arch}, append([]string{"build", "-o", poise}, append(b.flags, "../../cmd/poise")...)...)
-		for k, args := range runs {
+		f := func(k int, args []string) {
+			t.Helper()
 			got := digestOf(t, b.run, poise, args)
 			switch {
 			case want[k] == "":
@@ -69,7 +74,51 @@ func TestBuildsAgree(t *testing.T) {
 				t.Errorf("%s, %s: digest %s, want %s", b.name, strings.Join(args, " "), got, want[k])
 			}
 		}
+		for k, args := range runs {
+			f(k, args)
+			if i == 0 {
+				f(k, slices.Concat(args, []string{"--nodes", shuffled(t, args[1]), "--jobs", shuffled(t, args[3])}))
+			}
+		}
 	}
+}
+
+// shuffled writes a copy of a YAML file with its documents in another order, or
+// of a CSV file with its lines, and gives the copy's path.
+func shuffled(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasSuffix(path, ".gz") {
+		unzipped, err := gzip.NewReader(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err = io.ReadAll(unzipped); err != nil {
+			t.Fatal(err)
+		}
+		path = strings.TrimSuffix(path, ".gz")
+	}
+	head, between := "", "\n---\n"
+	body := strings.TrimSuffix(string(text), "\n")
+	if filepath.Ext(path) == ".csv" {
+		between = "\n"
+		head, body, _ = strings.Cut(body, between)
+		head += between
+	}
+	parts := strings.Split(body, between)
+	rand.New(rand.NewSource(1)).Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	mixed := head + strings.Join(parts, between) + "\n"
+	if mixed == string(text) {
+		t.Fatalf("%s: %d parts in the same order as before", path, len(parts))
+	}
+	copied := filepath.Join(t.TempDir(), filepath.Base(path))
+	if err := os.WriteFile(copied, []byte(mixed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return copied
 }
 
 func digestOf(t *testing.T, env, poise string, args []string) string {
