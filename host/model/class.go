@@ -41,70 +41,76 @@ type DeviceRange struct {
 
 // describe gives count classes without id and name; of is each node's class.
 func describe(nodes []poise.Node, of []int, count int) []Class {
-	classes := make([]Class, count)
-	members := make([][]int, count)
-	for i, c := range of {
-		members[c] = append(members[c], i)
+	d := make([]description, count)
+	for i := range nodes {
+		d[of[i]].add(&nodes[i])
 	}
-	var values []int64
-	var ratios []float64
-	for c := range classes {
-		class := &classes[c]
-		class.Nodes = len(members[c])
-		if class.Nodes == 0 {
-			continue
-		}
-		class.envelope(nodes, members[c])
-		middle := (class.Nodes - 1) / 2
-		median := func(name string) int64 {
-			values = values[:0]
-			for _, i := range members[c] {
-				amount, _ := nodes[i].Capacity.Find(name)
-				values = append(values, amount)
-			}
-			slices.Sort(values)
-			return values[middle]
-		}
-		class.MedianCPU, class.MedianMemory = median("cpu"), median("memory")
-		ratios = ratios[:0]
-		for _, i := range members[c] {
-			ratios = append(ratios, memoryRatio(&nodes[i]))
-		}
-		slices.Sort(ratios)
-		class.Ratio = ratios[middle]
+	classes := make([]Class, count)
+	for i := range d {
+		classes[i] = d[i].class()
 	}
 	return classes
 }
 
-// memoryRatio gives a node's GiB of memory per core, or 0 if it has no cores.
-func memoryRatio(n *poise.Node) float64 {
-	cpu, _ := n.Capacity.Find("cpu")
-	memory, _ := n.Capacity.Find("memory")
+// description is what is known of a class while its nodes are gone through.
+type description struct {
+	envelope    Class
+	declared    []int // by position in envelope.Capacity, nodes that name it
+	cpu, memory []int64
+	ratio       []float64
+}
+
+func (d *description) add(n *poise.Node) {
+	c := &d.envelope
+	c.Nodes++
+	at := 0
+	for _, a := range n.Capacity {
+		for at < len(c.Capacity) && c.Capacity[at].Name < a.Name {
+			at++
+		}
+		if at == len(c.Capacity) || c.Capacity[at].Name != a.Name {
+			c.Capacity = slices.Insert(c.Capacity, at, Range{Name: a.Name, Lo: a.Value, Hi: a.Value})
+			d.declared = slices.Insert(d.declared, at, 0)
+		}
+		c.Capacity[at].Lo = min(c.Capacity[at].Lo, a.Value)
+		c.Capacity[at].Hi = max(c.Capacity[at].Hi, a.Value)
+		d.declared[at]++
+	}
+	c.addDevices(&n.Devices)
+	cpu, memory := cpuAndMemory(n)
+	d.cpu, d.memory = append(d.cpu, cpu), append(d.memory, memory)
+	d.ratio = append(d.ratio, memoryRatio(cpu, memory))
+}
+
+func (d *description) class() Class {
+	c := d.envelope
+	for i, nodes := range d.declared {
+		if nodes < c.Nodes {
+			c.Capacity[i].Lo = 0
+		}
+	}
+	if c.Nodes > 0 {
+		slices.Sort(d.cpu)
+		slices.Sort(d.memory)
+		slices.Sort(d.ratio)
+		middle := (c.Nodes - 1) / 2
+		c.MedianCPU, c.MedianMemory, c.Ratio = d.cpu[middle], d.memory[middle], d.ratio[middle]
+	}
+	return c
+}
+
+func cpuAndMemory(n *poise.Node) (milliCores, bytes int64) {
+	milliCores, _ = n.Capacity.Find("cpu")
+	bytes, _ = n.Capacity.Find("memory")
+	return milliCores, bytes
+}
+
+// memoryRatio gives GiB of memory per core, or 0 without cores.
+func memoryRatio(cpu, memory int64) float64 {
 	if cpu == 0 {
 		return 0
 	}
 	return float64(memory) / gib / (float64(cpu) / 1000)
-}
-
-func (c *Class) envelope(nodes []poise.Node, members []int) {
-	declared := map[string]int{} // nodes by dimension
-	for _, i := range members {
-		for _, a := range nodes[i].Capacity {
-			at, ok := slices.BinarySearchFunc(c.Capacity, a.Name, func(r Range, name string) int { return cmp.Compare(r.Name, name) })
-			if !ok {
-				c.Capacity = slices.Insert(c.Capacity, at, Range{Name: a.Name, Lo: a.Value, Hi: a.Value})
-			}
-			c.Capacity[at].Lo = min(c.Capacity[at].Lo, a.Value)
-			c.Capacity[at].Hi = max(c.Capacity[at].Hi, a.Value)
-			declared[a.Name]++
-		}
-		c.addDevices(&nodes[i].Devices)
-	}
-	for i := range c.Capacity {
-		if declared[c.Capacity[i].Name] < len(members) {
-			c.Capacity[i].Lo = 0
-		}
-	}
 }
 
 func (c *Class) addDevices(d *poise.Devices) {

@@ -24,16 +24,16 @@ func keepIDs(classes []Class, nodes []poise.Node, of []int, previous *Model) {
 		now int
 	}
 	common := map[pair]int{}
+	for i := range nodes {
+		common[pair{previous.Assign(&nodes[i]).Class, of[i]}]++
+	}
 	worn := map[ClassID]int{}
 	labelled := make([]int, len(classes))
-	for i := range nodes {
-		was := previous.Assign(&nodes[i]).Class
-		if was == 0 {
-			continue
+	for p, n := range common {
+		if p.was != 0 {
+			worn[p.was] += n
+			labelled[p.now] += n
 		}
-		worn[was]++
-		labelled[of[i]]++
-		common[pair{was, of[i]}]++
 	}
 	for i := range previous.Classes {
 		old := &previous.Classes[i]

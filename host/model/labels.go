@@ -23,10 +23,9 @@ const (
 func (m *Model) Labels(n *poise.Node) []poise.Label {
 	labels := make([]poise.Label, 1, 4)
 	labels[0] = poise.Label{Key: ClassLabel, Value: m.Name(m.Assign(n).Class)}
-	cpu, _ := n.Capacity.Find("cpu")
-	memory, _ := n.Capacity.Find("memory")
+	cpu, memory := cpuAndMemory(n)
 	if cpu > 0 || memory > 0 {
-		labels = append(labels, poise.Label{Key: RatioLabel, Value: ratioName(memoryRatio(n), cpu)})
+		labels = append(labels, poise.Label{Key: RatioLabel, Value: ratioName(memoryRatio(cpu, memory), cpu)})
 	}
 	if d := &n.Devices; d.Count > 0 {
 		key := labelHead + shortKind(d.Kind)
