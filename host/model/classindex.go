@@ -26,6 +26,19 @@ func NewClassIndex(m *Model) *Index {
 	return NewIndex(classOf, func(class uint32) string { return m.Name(ClassID(class)) })
 }
 
+// Built gives the event that puts the model in force on a fleet: labels for the
+// nodes whose labels it changes.
+func (m *Model) Built(nodes []poise.Node) poise.ModelBuilt {
+	b := poise.ModelBuilt{Model: &m.Record}
+	for i := range nodes {
+		n := &nodes[i]
+		if labels := Labelled(n.Labels, m.Labels(n)); !slices.Equal(labels, n.Labels) {
+			b.Labels = append(b.Labels, poise.NodeLabels{Node: n.Name, Labels: labels})
+		}
+	}
+	return b
+}
+
 // Labelled gives a node's own labels with those of a model, which take the place
 // of own ones of the same key. Both are sorted by key, and so is the result.
 func Labelled(own, model []poise.Label) []poise.Label {

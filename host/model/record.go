@@ -25,6 +25,10 @@ type Record struct {
 	Eigenvalues []float64
 }
 
+// ModelBuild is the number of the build. With it, a Record is what the event
+// poise.ModelBuilt carries.
+func (r *Record) ModelBuild() uint64 { return r.Build }
+
 // Point is one clustered point.
 type Point struct {
 	Group int       // index into Record.Groups

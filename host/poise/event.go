@@ -48,6 +48,26 @@ type JobWithdrawn struct{ Job JobID }
 // decision.
 type ProfileBuilt struct{ Profiles []*Profile }
 
+// ModelBuilt puts a new model of node classes in force and gives nodes the labels
+// that it makes them carry. It is recorded, never recomputed on replay, because
+// the bits of eigenvalues differ between builds of the program.
+type ModelBuilt struct {
+	Model ModelRecord
+	// Labels replace, for the nodes whose labels the model changes, all labels
+	// of the node.
+	Labels []NodeLabels
+}
+
+// ModelRecord is a recorded model, which is immutable. Package model has the one
+// that there is.
+type ModelRecord interface{ ModelBuild() uint64 }
+
+// NodeLabels are all labels of one present node, sorted by key.
+type NodeLabels struct {
+	Node   string
+	Labels []Label
+}
+
 // EventKind implements Body.
 func (NodeJoined) EventKind() string { return "node-joined" }
 
@@ -77,3 +97,6 @@ func (JobWithdrawn) EventKind() string { return "job-withdrawn" }
 
 // EventKind implements Body.
 func (ProfileBuilt) EventKind() string { return "profile-built" }
+
+// EventKind implements Body.
+func (ModelBuilt) EventKind() string { return "model-built" }

@@ -44,13 +44,8 @@ func (n *Node) Validate() error {
 	if err := n.Devices.validate(op, n.Capacity); err != nil {
 		return err
 	}
-	for i := range n.Labels {
-		if n.Labels[i].Key == "" {
-			return invalid(op, "labels: empty key, expected a label key")
-		}
-		if i > 0 && n.Labels[i-1].Key >= n.Labels[i].Key {
-			return invalid(op, fmt.Sprintf("labels: %q after %q, expected sorted and distinct", n.Labels[i].Key, n.Labels[i-1].Key))
-		}
+	if err := validLabels(op, n.Labels); err != nil {
+		return err
 	}
 	for i := range n.Taints {
 		if err := n.Taints[i].Validate(); err != nil {
@@ -80,6 +75,23 @@ func (d *Devices) validate(op string, capacity resource.List) error {
 	}
 	if _, ok := capacity.Find(d.Kind); ok {
 		return invalid(op, fmt.Sprintf("devices: %s: both a capacity and a device kind, expected one of them", d.Kind))
+	}
+	return nil
+}
+
+// Validate checks that the labels are sorted and distinct.
+func (l *NodeLabels) Validate() error {
+	return validLabels(fmt.Sprintf("node %q", l.Node), l.Labels)
+}
+
+func validLabels(op string, labels []Label) error {
+	for i := range labels {
+		if labels[i].Key == "" {
+			return invalid(op, "labels: empty key, expected a label key")
+		}
+		if i > 0 && labels[i-1].Key >= labels[i].Key {
+			return invalid(op, fmt.Sprintf("labels: %q after %q, expected sorted and distinct", labels[i].Key, labels[i-1].Key))
+		}
 	}
 	return nil
 }

@@ -66,17 +66,14 @@ func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
 	}
 	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy)}
 	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
-	if c.Model != nil {
-		w.pipeline.UseIndex(model.NewClassIndex(c.Model))
-	}
 	for i := range nodes {
-		n := nodes[i]
-		if c.Model != nil {
-			n.Labels = model.Labelled(n.Labels, c.Model.Labels(&n))
-		}
-		if err := w.apply(0, poise.NodeJoined{Node: n}); err != nil {
+		if err := w.apply(0, poise.NodeJoined{Node: nodes[i]}); err != nil {
 			return nil, err
 		}
+	}
+	if c.Model != nil {
+		w.pipeline.UseIndex(model.NewClassIndex(c.Model))
+		return w, w.apply(0, c.Model.Built(nodes))
 	}
 	return w, nil
 }

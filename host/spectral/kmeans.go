@@ -46,7 +46,7 @@ func KMeans(rows *mat.Dense, weight []float64, k int) []int {
 		} else {
 			f.draw(k, random(start))
 		}
-		if loss := f.settle(); loss < least*(1-distanceTolerance)-distanceTolerance || best == nil {
+		if loss := f.settle(); loss < float64(least*(1-distanceTolerance))-distanceTolerance || best == nil {
 			best, least = slices.Clone(f.label), loss
 		}
 	}

@@ -86,6 +86,32 @@ func (s *State) removeNode(name string) error {
 	return nil
 }
 
+// buildModel puts a model in force. Only the nodes that it gives labels to have
+// changed for a reader.
+func (s *State) buildModel(b *poise.ModelBuilt) error {
+	if b.Model == nil {
+		return &poise.Error{Kind: poise.Invalid, Op: "build model", Detail: "model: none, expected a record"}
+	}
+	for i := range b.Labels {
+		if err := b.Labels[i].Validate(); err != nil {
+			return err
+		}
+		if _, ok := s.rowOf[b.Labels[i].Node]; !ok {
+			return notFound("build model", fmt.Sprintf("labels of node %q: no such node", b.Labels[i].Node))
+		}
+	}
+	s.live.classes = b.Model
+	for i := range b.Labels {
+		row := s.rowOf[b.Labels[i].Node]
+		hot, cold := s.hotPage(row), s.coldPage(row)
+		id := *cold.ident[row&pageMask]
+		id.labels, id.described = slices.Clone(b.Labels[i].Labels), s.live.version+1
+		cold.ident[row&pageMask] = &id
+		s.touch(hot, row)
+	}
+	return nil
+}
+
 // describe writes what the node says of itself into its row. Tasks stay: what
 // they hold is taken from the new devices, and allocated may exceed capacity.
 // Only nodes add dimensions: a job that asks for a name nobody declares adds

@@ -33,6 +33,7 @@ type Snapshot struct {
 	kinds       []string // by symbol; kinds[0] is ""
 	models      []string // by symbol; models[0] is ""
 	profiles    []*poise.Profile
+	classes     poise.ModelRecord
 	arrivals    uint64
 	joins       uint64
 }
@@ -73,6 +74,9 @@ func (s *Snapshot) Profile(kind string) *poise.Profile {
 	}
 	return nil
 }
+
+// Classes is the model of node classes in force, or nil before the first one.
+func (s *Snapshot) Classes() poise.ModelRecord { return s.classes }
 
 // Epoch is the number of the profile epoch, 0 before the first.
 func (s *Snapshot) Epoch() uint64 {

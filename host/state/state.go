@@ -129,6 +129,8 @@ func (s *State) apply(ev poise.Event) error {
 		return s.requeueJob(b.Job)
 	case poise.JobWithdrawn:
 		return s.withdrawJob(b.Job)
+	case poise.ModelBuilt:
+		return s.buildModel(&b)
 	case poise.ProfileBuilt:
 		s.live.profiles = b.Profiles
 		return nil
