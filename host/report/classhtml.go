@@ -108,7 +108,6 @@ func spectrum(m *model.Model) drawing {
 	right, lower := at(k+1, values[m.K-1])
 	whole := marginLeft + x.length
 	d.rect("zone", marginLeft, upper, x.length, lower-upper, "the gap")
-	d.rect("zone", left, marginTop, right-left, y.length, "the gap")
 	marks, decimals := scale{0, top, y.length}.ticks(5)
 	for _, v := range marks {
 		_, h := at(0.5, v)

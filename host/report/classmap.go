@@ -68,7 +68,7 @@ func (l *island) place(m *model.Model) {
 
 // Measures of islands in units of their drawings.
 const (
-	islandSide    = 230.0 // of the largest
+	islandSide    = 300.0 // of the largest
 	islandLeast   = 36.0
 	octaveMost    = 90.0
 	islandHead    = 24.0
@@ -142,7 +142,7 @@ func (l *island) draw(m *model.Model, colours []string, s mapScale) drawing {
 	for i, n := range names {
 		x, y := place(n.point)
 		r := s.radius(m.Points[l.points[n.point]].Nodes)
-		d.path("line lead "+strings.TrimPrefix(colours[n.class], "fill "), "M", xy(x+r), " ", xy(y), "L", xy(width+6), " ", xy(apart[i]), "H", xy(width+nameGap-14))
+		d.path("line lead thin "+strings.TrimPrefix(colours[n.class], "fill "), "M", xy(x+r), " ", xy(y), "L", xy(width+6), " ", xy(apart[i]), "H", xy(width+nameGap-14))
 		d.text("small", width+nameGap-10, apart[i]+4, n.text)
 		d.W = max(d.W, width+nameGap+nameLetter*float64(utf8.RuneCountInString(n.text)))
 	}
@@ -152,7 +152,7 @@ func (l *island) draw(m *model.Model, colours []string, s mapScale) drawing {
 		}
 		text := head + axisText(m.Settings.Features, l.axes[axis])
 		d.text("mute small", 0, islandHead+plotHeight+14+15*float64(axis), text)
-		d.W = max(d.W, 6.4*float64(utf8.RuneCountInString(text)))
+		d.W = max(d.W, letterWidth*float64(utf8.RuneCountInString(text)))
 	}
 	return d
 }
@@ -236,7 +236,7 @@ func scaleBar(m *model.Model, s mapScale) drawing {
 		length := octaves * s.octave
 		d.path("axis", "M", xy(1), " ", xy(y-4), "v8m0 -4h", xy(length), "m0 -4v8")
 		d.text("mute small", length+10, y+4, text)
-		d.W = max(d.W, length+10+6.4*float64(utf8.RuneCountInString(text)))
+		d.W = max(d.W, length+10+letterWidth*float64(utf8.RuneCountInString(text)))
 	}
 	bar(10, 1, "one octave: twice as much of one resource")
 	bar(32, m.Settings.Resolution, fmt.Sprintf("resolution: %v octaves", m.Settings.Resolution))

@@ -138,7 +138,7 @@ func (t *theme) css() template.CSS {
 	fmt.Fprintf(&b, "svg .mute{fill:%s}svg .small{font-size:12px}svg .head{font-size:14px;font-weight:600}svg .big{font-size:17px;font-weight:600}\n", t.muted)
 	b.WriteString("svg .end{text-anchor:end}svg .mid{text-anchor:middle}\n")
 	fmt.Fprintf(&b, "svg .grid{stroke:%s;fill:none}svg .axis{stroke:%s;fill:none}svg .diag{stroke:%s;stroke-dasharray:2 4;fill:none}\n", t.rule, t.muted, t.muted)
-	b.WriteString("svg .line{fill:none;stroke-width:2;stroke-linejoin:round}svg .line.c0.d0{stroke-width:3}svg .line.lead{stroke-width:1.5;stroke-dasharray:none}svg .band{opacity:.16;stroke:none}svg rect.again{opacity:.5}\n")
+	b.WriteString("svg .line{fill:none;stroke-width:2;stroke-linejoin:round}svg .line.c0.d0{stroke-width:3}svg .line.lead{stroke-width:1.5;stroke-dasharray:none}svg .line.thin{stroke-width:1;opacity:.65}svg .band{opacity:.16;stroke:none}svg rect.again{opacity:.5}\n")
 	fmt.Fprintf(&b, "svg .paper{fill:%s}svg .dot{stroke:%s}svg .zone{fill:%s}\n", t.paper, t.paper, t.card)
 	for i, c := range t.series {
 		fmt.Fprintf(&b, "svg .line.c%d{stroke:%s}svg .fill.c%d{fill:%s}\n", i, c, i, c)
