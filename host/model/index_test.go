@@ -200,3 +200,43 @@ func TestIndexKnowsTheLargestNode(t *testing.T) {
 		t.Errorf("candidates %v, left out %v; expected the two large nodes and ten left out", rows, left)
 	}
 }
+
+// A fleet that grows to 100,000 nodes and back leaves nothing behind in the
+// index but its table of rows.
+func TestIndexShrinks(t *testing.T) {
+	y := newYard(t)
+	x := NewIndex(func(snap *state.Snapshot, row uint32) uint32 { return uint32(snap.Capacity(row, 0)) }, func(class uint32) string { return fmt.Sprint(class) })
+	name := func(i int) string { return fmt.Sprint("n", i) }
+	grown := 100_000
+	if testing.Short() {
+		grown = 10_000
+	}
+	blocks := func() (n, rows int) {
+		for _, c := range x.classes {
+			n += len(c.blocks)
+			for _, b := range c.blocks {
+				rows += len(b.rows)
+			}
+		}
+		return n, rows
+	}
+	for i := range 10 {
+		y.must(poise.NodeJoined{Node: poise.Node{Name: name(i), Capacity: amounts(int64(1+i%5), 8)}})
+	}
+	for range 2 {
+		for i := 10; i < grown; i++ {
+			y.must(poise.NodeJoined{Node: poise.Node{Name: name(i), Capacity: amounts(int64(1+i%5), 8)}})
+		}
+		y.check(x, poise.Request{Amounts: amounts(3, 1)})
+		if n, rows := blocks(); rows != grown || n > grown/blockRows+5 {
+			t.Fatalf("%d rows in %d blocks, expected %d rows in full blocks", rows, n, grown)
+		}
+		for i := 10; i < grown; i++ {
+			y.must(poise.NodeLeft{Name: name(i)})
+		}
+		y.check(x, poise.Request{Amounts: amounts(3, 1)})
+		if n, rows := blocks(); rows != 10 || n > 10 || len(x.classes) != 5 {
+			t.Fatalf("%d rows in %d blocks of %d classes, expected 10 in 5", rows, n, len(x.classes))
+		}
+	}
+}

@@ -87,7 +87,18 @@ func measuresOf(mode sim.Mode, results []*sim.Result) []measure {
 	} else {
 		list = append(list, inflateMeasures(results)...)
 	}
-	return append(list, measure{"decisions/s", "decisions_per_second", 0, 0, func(r *sim.Result) float64 { return r.DecisionsPerSecond }})
+	return append(list,
+		measure{"rows/decision", "rows_looked_at_per_decision", 1, 0, rowsPerDecision},
+		measure{"decisions/s", "decisions_per_second", 0, 0, func(r *sim.Result) float64 { return r.DecisionsPerSecond }},
+	)
+}
+
+// rowsPerDecision is how many nodes were filtered or scored anew for a decision.
+func rowsPerDecision(r *sim.Result) float64 {
+	if r.Attempts == 0 {
+		return math.NaN()
+	}
+	return float64(r.RowsLookedAt) / float64(r.Attempts)
 }
 
 func inflateMeasures(results []*sim.Result) []measure {

@@ -51,6 +51,40 @@ func TestModelChangesNoDecision(t *testing.T) {
 	}
 }
 
+// The same on the published experiment.
+func TestModelChangesNoPublishedDecision(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six runs of the published experiment")
+	}
+	for _, workload := range []string{"default", "gpuspec33", "multigpu50"} {
+		t.Run(workload, func(t *testing.T) {
+			t.Parallel()
+			tr := openb(t, workload)
+			m, err := model.Build(tr.nodes, model.Defaults(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := Inflate(tr.nodes, tr.arrivals, 1.3, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			digests := map[string]bool{}
+			for _, m := range []*model.Model{nil, m} {
+				c := configOf(t, idleBalance, nil)
+				c.Model, c.Policy.Ties = m, sched.Published
+				r, err := RunInflate(c, tr.nodes, list)
+				if err != nil {
+					t.Fatal(err)
+				}
+				digests[r.Digest] = true
+			}
+			if len(digests) != 1 {
+				t.Errorf("digests %v, expected one", digests)
+			}
+		})
+	}
+}
+
 // Jobs select classes by name and by prefix.
 func TestSelectByClass(t *testing.T) {
 	tr := example(t)
