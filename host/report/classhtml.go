@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
+	"strconv"
 
 	"github.com/poise-sched/poise/host/model"
 )
@@ -42,7 +42,7 @@ func ClassHTML(w io.Writer, m *model.Model, title string) error {
 			nodes(fleetSize(m)), len(classes), points(len(m.Points)), plainAll(m.Settings.Features, ", "), m.Settings.Resolution, m.Settings.WeightExponent),
 	}
 	for _, c := range classes {
-		row := sheetRow{Class: strings.TrimPrefix(colours[c.index], "fill ")}
+		row := sheetRow{Class: colours[c.index]}
 		for _, text := range c.cells() {
 			row.Cells = append(row.Cells, cell{Text: text})
 		}
@@ -76,7 +76,7 @@ func classColours(m *model.Model, classes []*classView) []string {
 			n = (n + 1) % len(light.series)
 		}
 		used[c.group] |= 1 << n
-		colours[c.index] = fmt.Sprintf("fill c%d", n)
+		colours[c.index] = fmt.Sprintf("c%d", n)
 	}
 	return colours
 }
@@ -107,7 +107,7 @@ func spectrum(m *model.Model) drawing {
 	left, upper := at(k, values[m.K-1]+gapOf(m))
 	right, lower := at(k+1, values[m.K-1])
 	whole := marginLeft + x.length
-	d.rect("zone", marginLeft, upper, x.length, lower-upper, "the gap")
+	d.rect("fill c0 band", marginLeft, upper, x.length, lower-upper, "the gap")
 	marks, decimals := scale{0, top, y.length}.ticks(5)
 	for _, v := range marks {
 		_, h := at(0.5, v)
@@ -116,7 +116,7 @@ func spectrum(m *model.Model) drawing {
 	}
 	for step, i := max(1, int(count/24)), 1; i <= int(count); i += step {
 		h, _ := at(float64(i), 0)
-		d.text("mute small mid", h, spectrumHeight-marginBottom+16, fmt.Sprint(i))
+		d.text("mute small mid", h, spectrumHeight-marginBottom+16, strconv.Itoa(i))
 	}
 	d.text("mute small mid", marginLeft+x.length/2, spectrumHeight-6, "number of the eigenvalue")
 	d.path("axis", "M", xy((left+right)/2), " ", xy(upper), "V", xy(lower))

@@ -32,6 +32,7 @@ func islandsOf(m *model.Model) []island {
 		l.points = append(l.points, i)
 		l.nodes += m.Points[i].Nodes
 	}
+	all = slices.DeleteFunc(all, func(l island) bool { return len(l.points) == 0 })
 	for i := range all {
 		all[i].place(m)
 	}
@@ -72,7 +73,7 @@ const (
 	islandLeast   = 36.0
 	octaveMost    = 90.0
 	islandHead    = 24.0
-	islandCaption = 34.0
+	captionHeight = 15.0
 	dotLargest    = 20.0 // radius
 	dotLeast      = 3.0
 	dotRoom       = 8.0
@@ -114,7 +115,7 @@ func (l *island) draw(m *model.Model, colours []string, s mapScale) drawing {
 		return room + slack[0] + l.at[i][0]*s.octave, islandHead + plotHeight - room - slack[1] - l.at[i][1]*s.octave
 	}
 	title := groupText(&m.Groups[l.group])
-	d := drawing{Label: "nodes with " + title + " by size, coloured by class", H: islandHead + plotHeight + islandCaption}
+	d := drawing{Label: "nodes with " + title + " by size, coloured by class", H: islandHead + plotHeight + 4}
 	d.text("head", 0, 14, fmt.Sprintf("%s, %s", title, nodes(l.nodes)))
 	d.W = nameLetter * float64(utf8.RuneCountInString(title)+14)
 
@@ -127,7 +128,7 @@ func (l *island) draw(m *model.Model, colours []string, s mapScale) drawing {
 	for _, i := range order {
 		p := &m.Points[l.points[i]]
 		x, y := place(i)
-		d.circle(colours[p.Class]+" dot", x, y, s.radius(p.Nodes), pointText(m, p))
+		d.circle("fill "+colours[p.Class]+" dot", x, y, s.radius(p.Nodes), pointText(m, p))
 	}
 	slices.SortStableFunc(names, func(a, b islandName) int {
 		_, ay := place(a.point)
@@ -142,7 +143,7 @@ func (l *island) draw(m *model.Model, colours []string, s mapScale) drawing {
 	for i, n := range names {
 		x, y := place(n.point)
 		r := s.radius(m.Points[l.points[n.point]].Nodes)
-		d.path("line lead thin "+strings.TrimPrefix(colours[n.class], "fill "), "M", xy(x+r), " ", xy(y), "L", xy(width+6), " ", xy(apart[i]), "H", xy(width+nameGap-14))
+		d.path("line lead thin "+colours[n.class], "M", xy(x+r), " ", xy(y), "L", xy(width+6), " ", xy(apart[i]), "H", xy(width+nameGap-14))
 		d.text("small", width+nameGap-10, apart[i]+4, n.text)
 		d.W = max(d.W, width+nameGap+nameLetter*float64(utf8.RuneCountInString(n.text)))
 	}
@@ -151,7 +152,8 @@ func (l *island) draw(m *model.Model, colours []string, s mapScale) drawing {
 			continue
 		}
 		text := head + axisText(m.Settings.Features, l.axes[axis])
-		d.text("mute small", 0, islandHead+plotHeight+14+15*float64(axis), text)
+		d.text("mute small", 0, d.H+10, text)
+		d.H += captionHeight
 		d.W = max(d.W, letterWidth*float64(utf8.RuneCountInString(text)))
 	}
 	return d
