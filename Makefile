@@ -15,10 +15,10 @@ RACE = $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit nested fuzz bench openb lint clean
+.PHONY: help build demo test test-all unit nested fuzz bench bench-model openb lint clean
 
 help: ## what can be made (this list)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the poise binary, bin/poise
 	go build -trimpath -o bin/poise ./cmd/poise
@@ -47,6 +47,9 @@ fuzz: ## each fuzz target for FUZZTIME (10s); one of them: make fuzz FUZZ=FuzzPa
 
 bench: ## measured figures: name, value, unit, goal, holds or falls short
 	@go run ./test/bench
+
+bench-model: ## the same of the node classes, against scikit-learn where python3 has it (FULL=1: at 100,000 nodes too)
+	@go run ./test/benchmodel $(if $(FULL),-full)
 
 # The workloads of the published experiment and those without published values.
 OPENB_NODES = $(OPENB)/openb_node_list_gpu_node.csv.gz

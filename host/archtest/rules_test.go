@@ -74,11 +74,12 @@ var rules = map[string]rule{
 		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/config", "host/daemon", "host/api/client"},
 		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term", "golang.org/x/sync"},
 	},
-	"cmd/poise":     {may: []string{"host/cli"}},
-	"test/openb":    {may: []string{anyCore}},
-	"test/fleets":   {may: []string{"host/poise", "host/resource"}},
-	"test/bench":    {may: []string{anyCore, "host/manifest", "host/report"}},
-	"host/archtest": {},
+	"cmd/poise":       {may: []string{"host/cli"}},
+	"test/openb":      {may: []string{anyCore}},
+	"test/fleets":     {may: []string{"host/poise", "host/resource"}},
+	"test/bench":      {may: []string{anyCore, "host/manifest", "host/report"}},
+	"test/benchmodel": {may: []string{anyCore, "host/manifest", "host/report", "test/fleets"}},
+	"host/archtest":   {},
 }
 
 // testModules may be imported by any test, and by nothing else.
