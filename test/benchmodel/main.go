@@ -16,7 +16,7 @@ import (
 func main() {
 	traces := flag.String("openb", "../shared/traces/openb", "folder of the openb trace; its figures are left out where it is absent")
 	rounds := flag.Int("rounds", 3, "how often each measurement is repeated")
-	full := flag.Bool("full", false, "measure scikit-learn at 100,000 nodes too, one call of a minute or more")
+	full := flag.Bool("full", false, "measure scikit-learn at 100,000 nodes too, one call of about a minute")
 	flag.Parse()
 	if err := run(*traces, max(*rounds, 1), *full); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmodel:", err)

@@ -57,10 +57,11 @@ func (p *peer) stop() error {
 	return p.command.Wait()
 }
 
-// cluster gives the time of one clustering into k classes, that of handing over
-// the features left out, and each row's class.
-func (p *peer) cluster(features [][]float64, k int) (time.Duration, []int, error) {
-	data := fmt.Appendf(nil, "%d %d %d\n", len(features), len(features[0]), k)
+// cluster gives the time of one clustering into k classes by a graph of so many
+// nearest neighbours, that of handing over the features left out, and each row's
+// class.
+func (p *peer) cluster(features [][]float64, k, neighbours int) (time.Duration, []int, error) {
+	data := fmt.Appendf(nil, "%d %d %d %d\n", len(features), len(features[0]), k, neighbours)
 	for _, row := range features {
 		for _, x := range row {
 			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
