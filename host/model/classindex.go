@@ -17,13 +17,19 @@ func NewClassIndex(m *Model) *Index {
 		ids[m.Classes[i].Name] = uint32(m.Classes[i].ID)
 	}
 	classOf := func(snap *state.Snapshot, row uint32) uint32 {
-		labels := snap.Labels(row)
-		if i, ok := findLabel(labels, ClassLabel); ok {
-			return ids[labels[i].Value]
-		}
-		return 0
+		name, _ := ClassOf(snap.Labels(row))
+		return ids[name]
 	}
 	return NewIndex(classOf, func(class uint32) string { return m.Name(ClassID(class)) })
+}
+
+// ClassOf gives the class name that a node's labels, sorted by key, carry.
+func ClassOf(labels []poise.Label) (string, bool) {
+	i, ok := findLabel(labels, ClassLabel)
+	if !ok {
+		return "", false
+	}
+	return labels[i].Value, true
 }
 
 // Built gives the event that puts the model in force on a fleet: labels for the

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
@@ -84,7 +85,7 @@ type Waiting struct {
 // percent, in a replay the time in hours, against allocated devices in percent.
 type Point struct{ X, Alloc float64 }
 
-// ClassUse is how full the nodes of one make were at the end, in percent.
+// ClassUse is how full the nodes of one class were at the end, in percent.
 type ClassUse struct {
 	Name    string  `json:"name"`
 	Nodes   int     `json:"nodes"`
@@ -110,15 +111,19 @@ func (r *Result) Curve() []Point {
 	return points
 }
 
-// className groups nodes by what their devices are.
+// className is the class that the row's node is labelled with or, in a run
+// without a model, what its devices are.
 func className(snap *state.Snapshot, row uint32) string {
+	if class, ok := model.ClassOf(snap.Labels(row)); ok {
+		return class
+	}
 	n := snap.Devices(row)
 	if n == 0 {
 		return "cpu"
 	}
 	name := snap.Kinds()[snap.Kind(row)]
-	if model := snap.Models()[snap.Model(row)]; model != "" {
-		name += "-" + model
+	if m := snap.Models()[snap.Model(row)]; m != "" {
+		name += "-" + m
 	}
 	return name + "-" + strconv.Itoa(n) + "x"
 }
