@@ -54,9 +54,12 @@ func TestModelChangesNoDecision(t *testing.T) {
 // The same on the published experiment.
 func TestModelChangesNoPublishedDecision(t *testing.T) {
 	if testing.Short() {
-		t.Skip("six runs of the published experiment")
+		t.Skip("34 runs of the published experiment")
 	}
-	for _, workload := range []string{"default", "gpuspec33", "multigpu50"} {
+	for _, workload := range []string{
+		"default", "cpu050", "cpu100", "cpu200", "cpu250", "gpushare40", "gpushare60", "gpushare80", "gpushare100",
+		"gpuspec10", "gpuspec20", "gpuspec25", "gpuspec33", "multigpu20", "multigpu30", "multigpu40", "multigpu50",
+	} {
 		t.Run(workload, func(t *testing.T) {
 			t.Parallel()
 			tr := openb(t, workload)
