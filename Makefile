@@ -34,7 +34,7 @@ unit: ## the product's tests, with the race detector where gcc is there
 	@race='$(RACE)'; \
 	[ -n "$$race" ] || echo 'no race detector: it needs gcc and the C headers (Debian: apt-get install gcc libc6-dev)'; \
 	[ -d ../shared/golden ] || echo 'no ../shared/golden: the tests that compare with published results skip'; \
-	set -x; go test $$race ./...
+	set -x; go test $$race -timeout 30m ./...
 
 nested: ## the tests in modules of their own under test/
 	@set -e; for m in $(NESTED); do (set -x; cd $$m && go test ./...); done
