@@ -30,6 +30,7 @@ func TestSpreadStaysInRange(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
+		s.Unnormalised = rapid.Bool().Draw(t, "unnormalised")
 		w := drawWorld(t, extreme)
 		for range 3 {
 			j := w.submit(drawRequest(t, extreme))
@@ -192,4 +193,21 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// The first worked example with idle weights as they are: u = (1/2, 1/4), so
+// w = (1/2, 3/4), b = 7/8, b' = 13/16 and L = (1/2+3/4)/2 * (7/8-13/16).
+func TestSpreadUnnormalised(t *testing.T) {
+	w := newWorld(t)
+	w.apply(poise.NodeJoined{Node: node("a", 8000, 16<<30, 0, "")})
+	w.run("a", request(4000, 4<<30, 0, 0))
+	s := newSpread(t, nil)
+	s.Unnormalised = true
+	j := w.submit(request(2000, 2<<30, 0, 0))
+	loss, _ := w.score(s, j, []uint32{w.row("a")})
+	if want := 0.0390625; loss[0] != want {
+		t.Errorf("loss %v, expected %v", loss[0], want)
+	}
+	_, columns := s.Explain(w.state.View(), j, w.row("a"), nil)
+	checkColumns(t, columns, loss[0], 1)
 }

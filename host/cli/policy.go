@@ -30,6 +30,7 @@ type settings struct {
 	params   balance.Params
 	weights  balance.Weights
 	protect  bool
+	raw      bool // spread without normalised idle weights
 	halfLife float64
 }
 
@@ -40,17 +41,18 @@ func parseParams(pairs []string) (settings, error) {
 		"beta": &s.params.Beta, "lambda": &s.params.Lambda, "gamma": &s.params.Gamma,
 		"epsilon": &s.params.Epsilon, "cover": &s.params.Cover, "half_life": &s.halfLife,
 	}
+	switches := map[string]*bool{"protect_devices": &s.protect, "unnormalised": &s.raw}
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok {
 			return s, usagef("--param %q: expected KEY=VALUE", pair)
 		}
-		if key == "protect_devices" {
-			on, err := strconv.ParseBool(text)
+		if on := switches[key]; on != nil {
+			v, err := strconv.ParseBool(text)
 			if err != nil {
-				return s, usagef("--param protect_devices: %q, expected true or false", text)
+				return s, usagef("--param %s: %q, expected true or false", key, text)
 			}
-			s.protect = on
+			*on = v
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)
@@ -73,7 +75,7 @@ func parseParams(pairs []string) (settings, error) {
 		case numbers[key] != nil:
 			*numbers[key] = v
 		default:
-			return s, usagef("--param %s: unknown, expected beta, lambda, gamma, epsilon, cover, shapes, epoch, half_life, protect_devices or weight.DIMENSION", key)
+			return s, usagef("--param %s: unknown, expected beta, lambda, gamma, epsilon, cover, shapes, epoch, half_life, protect_devices, unnormalised or weight.DIMENSION", key)
 		}
 	}
 	if err := s.params.Validate(); err != nil {
@@ -95,6 +97,7 @@ func newPolicy(name string, s *settings, workload []poise.Request) (sched.Policy
 	if err != nil {
 		return sched.Policy{}, err
 	}
+	spread.Unnormalised = s.raw
 	demand, err := balance.NewDemand(s.params)
 	if err != nil {
 		return sched.Policy{}, err
