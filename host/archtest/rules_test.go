@@ -92,7 +92,7 @@ var testModules = []string{
 // poise.Span serve), io, os, net, log, context, sync, runtime, unsafe, and
 // hash/maphash, which differs from run to run.
 var pureStd = []string{
-	"bytes", "cmp", "container/heap", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash", "hash/fnv",
+	"bytes", "cmp", "container/heap", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash", "hash/fnv",
 	"iter", "maps", "math", "math/big", "math/bits", "slices", "sort", "strconv", "strings", "unicode", "unicode/utf8",
 }
 
