@@ -12,7 +12,7 @@ type Kind uint32
 const (
 	Capacity     Kind = 1 + iota // capacity:D, f64, base units
 	Allocated                    // allocated:D, f64, base units
-	Class                        // class, u32: 1 + id of the node's class, 0 = none
+	Class                        // class, u32: symbol of the name of the node's class, 0 = none
 	Label                        // a label of the manifest's labels, u32: symbol of the value, 0 = absent
 	Taints                       // taints, u64: see TaintNoSchedule
 	Selectors                    // selectors, u64: bit i = the job's selector i matches

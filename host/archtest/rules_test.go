@@ -22,6 +22,7 @@ const anyCore = "every package of the core"
 const (
 	gonum      = "gonum.org/v1/gonum"
 	yaml       = "go.yaml.in/yaml/v3"
+	wazero     = "github.com/tetratelabs/wazero"
 	pflag      = "github.com/spf13/pflag"
 	prometheus = "github.com/prometheus/client_golang"
 )
@@ -30,23 +31,29 @@ const (
 // shell package is named after what it adapts and knows the core, never
 // another shell package; daemon and cli compose them.
 var rules = map[string]rule{
-	"abi":               {core: true},
-	"host/resource":     {core: true},
-	"host/poise":        {core: true, may: []string{"host/resource"}},
-	"host/state":        {core: true, may: []string{"host/poise", "host/resource"}},
-	"host/queue":        {core: true, may: []string{"host/poise", "host/resource"}},
-	"host/spectral":     {core: true, third: []string{gonum}},
-	"host/model":        {core: true, may: []string{"host/spectral", "host/state", "host/poise", "host/resource"}, third: []string{gonum}},
-	"host/balance":      {core: true, may: []string{"host/state", "host/poise", "host/resource"}, third: []string{gonum}},
-	"host/sched":        {core: true, may: []string{"host/model", "host/state", "host/poise", "host/resource"}},
-	"host/sim":          {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
-	"host/sim/baseline": {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},
+	"abi":                 {core: true},
+	"abi/guest":           {},
+	"abi/guest/go":        {},
+	"abi/guest/go/filter": {may: []string{"abi/guest/go"}},
+	"abi/guest/go/score":  {may: []string{"abi/guest/go"}},
+	"abi/conformance":     {may: []string{anyCore, "host/policy"}},
+	"host/resource":       {core: true},
+	"host/poise":          {core: true, may: []string{"host/resource"}},
+	"host/state":          {core: true, may: []string{"host/poise", "host/resource"}},
+	"host/queue":          {core: true, may: []string{"host/poise", "host/resource"}},
+	"host/spectral":       {core: true, third: []string{gonum}},
+	"host/model":          {core: true, may: []string{"host/spectral", "host/state", "host/poise", "host/resource"}, third: []string{gonum}},
+	"host/balance":        {core: true, may: []string{"host/state", "host/poise", "host/resource"}, third: []string{gonum}},
+	"host/sched":          {core: true, may: []string{"host/model", "host/state", "host/poise", "host/resource"}},
+	"host/sim":            {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
+	"host/sim/baseline":   {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},
 
 	// The purity line.
 
 	"host/manifest":     {may: []string{anyCore}, third: []string{yaml}},
 	"host/report":       {may: []string{anyCore}},
-	"host/policy":       {may: []string{"abi", "host/state", "host/poise", "host/resource"}, third: []string{"github.com/tetratelabs/wazero"}},
+	"host/policy/wasm":  {},
+	"host/policy":       {may: []string{"abi", "host/policy/wasm", "host/state", "host/poise", "host/resource"}, third: []string{wazero}},
 	"host/registry":     {may: []string{"host/policy", "host/poise", "abi"}, third: []string{"oras.land/oras-go/v2", "aead.dev/minisign"}},
 	"host/store":        {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
 	"host/engine":       {may: []string{"host/poise", "host/resource"}},
@@ -71,10 +78,15 @@ var rules = map[string]rule{
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
 	},
 	"host/cli": {
-		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/config", "host/daemon", "host/api/client"},
+		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/api/client"},
 		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term", "golang.org/x/sync"},
 	},
-	"cmd/poise":       {may: []string{"host/cli"}},
+	"cmd/poise": {may: []string{"host/cli"}},
+
+	"plugins/spread-domains": {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
+	"plugins/only-class":     {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
+	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/manifest", "host/report"}},
+
 	"test/openb":      {may: []string{anyCore}},
 	"test/fleets":     {may: []string{"host/poise", "host/resource"}},
 	"test/bench":      {may: []string{anyCore, "host/manifest", "host/report"}},
@@ -85,6 +97,7 @@ var rules = map[string]rule{
 // testModules may be imported by any test, and by nothing else.
 var testModules = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "github.com/chromedp/chromedp",
+	wazero, // the rewriter is compared with it
 }
 
 // pureStd is the part of the standard library that the core may import: what

@@ -18,12 +18,8 @@ const maxPriors = 64
 // last epoch. The interval is params.Epoch or, where that is 0, 500 up to 2,000
 // nodes and twice the number of nodes above, so that scoring every node anew
 // costs a bounded amount per arrival. A device kind that has joined since
-// without a profile of its own makes an epoch due at once. While no node has
-// devices there is nothing to profile, and none is due.
+// without a profile of its own makes an epoch due at once.
 func Due(snap *state.Snapshot, params *Params) bool {
-	if len(snap.Kinds()) == 1 {
-		return false
-	}
 	arrivals := snap.Arrivals()
 	switch arrivals {
 	case 1, 8, 32, 128:
@@ -35,6 +31,9 @@ func Due(snap *state.Snapshot, params *Params) bool {
 		}
 	}
 	var last uint64
+	if d := snap.Demand(); d != nil {
+		last = d.Arrivals
+	}
 	for _, kind := range snap.Kinds()[1:] {
 		last = snap.Profile(kind).Arrivals
 	}

@@ -247,9 +247,9 @@ func TestDue(t *testing.T) {
 	// counts from there.
 	f(1, 1, 0, 1300, 700, 1, 8, 32, 128, 628, 700, 1200)
 	f(1, 1, 0, 700, 20, 1, 8, 20, 32, 128, 628)
-	// A fleet without devices has no profile.
-	f(1, 0, 0, 1300, 0)
-	f(1, 0, 0, 1300, 700, 700, 1200)
+	// A fleet without devices counts its demand at the same arrivals.
+	f(1, 0, 0, 1300, 0, 1, 8, 32, 128, 628, 1128)
+	f(1, 0, 0, 1300, 700, 1, 8, 32, 128, 628, 700, 1200)
 }
 
 func TestEpochNumbers(t *testing.T) {

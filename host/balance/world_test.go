@@ -58,7 +58,8 @@ func (w *world) run(node string, r poise.Request, devices ...uint16) {
 // build puts a new demand profile in force.
 func (w *world) build(p *Params) {
 	w.t.Helper()
-	w.apply(poise.ProfileBuilt{Profiles: BuildProfiles(w.state.View(), w.state.Demand(), p)})
+	view, seen := w.state.View(), w.state.Demand()
+	w.apply(poise.ProfileBuilt{Profiles: BuildProfiles(view, seen, p), Demand: BuildDemand(view, seen)})
 }
 
 func (w *world) row(node string) uint32 {

@@ -102,7 +102,7 @@ func newPolicy(name string, s *settings, workload []poise.Request) (sched.Policy
 	if err != nil {
 		return sched.Policy{}, err
 	}
-	p := sched.Policy{Name: name}
+	p := sched.Policy{Name: name, WantsProfile: name != idleBalanceSpread}
 	switch name {
 	case idleBalance:
 		p.Scorer, p.ProtectDevices = balance.NewAuto(spread, demand, s.protect), s.protect

@@ -10,7 +10,7 @@ import (
 
 // The keys of the labels that a model gives to nodes.
 const (
-	ClassLabel = "poise.dev/class"
+	ClassLabel = poise.ClassLabel
 	RatioLabel = "poise.dev/memory-ratio"
 	labelHead  = "poise.dev/"
 )

@@ -31,6 +31,11 @@ type Decision struct {
 	Nodes   int    // nodes in the fleet
 	Fitting int    // nodes that passed the filters
 
+	// Plugins are the plugins that were asked, and what they used.
+	Plugins []PluginUse
+	// Fault is why a policy's answer is not in this decision, "" = none failed.
+	Fault string
+
 	// Looked counts the rows whose answer was computed for this decision; the
 	// others were known from before.
 	Looked int
@@ -50,7 +55,17 @@ type Decision struct {
 type ReasonCount struct {
 	Code  ReasonCode
 	Dim   string // for CapacityShort and IdleShort
+	Text  string // for PolicyRefused: the policy's own words
 	Nodes int
+}
+
+// PluginUse is what one plugin did for one decision.
+type PluginUse struct {
+	Name   string
+	Digest string // sha256 of its module, in hex
+	Calls  int
+	Rows   int
+	Fuel   int64 // weighted units
 }
 
 // LeftOut is how many nodes of a class were left out for one reason that holds
@@ -67,6 +82,7 @@ type Miss struct {
 	Node   string
 	Code   ReasonCode
 	Dim    string // dimension or device kind
+	Text   string // for PolicyRefused: the policy's own words
 	Ask    int64  // base units
 	Have   int64
 	Beyond int64 // Ask - Have: what is missing

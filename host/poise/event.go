@@ -44,9 +44,16 @@ type JobRequeued struct{ Job JobID }
 type JobWithdrawn struct{ Job JobID }
 
 // ProfileBuilt puts a new demand profile per device kind in force, sorted by
-// kind. It is recorded, never recomputed on replay, so a restart changes no
-// decision.
-type ProfileBuilt struct{ Profiles []*Profile }
+// kind, and the counts of all kinds of task beside it. It is recorded, never
+// recomputed on replay, so a restart changes no decision.
+type ProfileBuilt struct {
+	Profiles []*Profile
+	Demand   *Demand
+}
+
+// SymbolsWanted gives texts the numbers by which policy plugins know them: the
+// values, and from now on the values of the labels of these keys on every node.
+type SymbolsWanted struct{ Labels, Values []string }
 
 // ModelBuilt puts a new model of node classes in force and gives nodes the labels
 // that it makes them carry. It is recorded, never recomputed on replay, because
@@ -97,6 +104,9 @@ func (JobWithdrawn) EventKind() string { return "job-withdrawn" }
 
 // EventKind implements Body.
 func (ProfileBuilt) EventKind() string { return "profile-built" }
+
+// EventKind implements Body.
+func (SymbolsWanted) EventKind() string { return "symbols-wanted" }
 
 // EventKind implements Body.
 func (ModelBuilt) EventKind() string { return "model-built" }

@@ -18,6 +18,9 @@ type Node struct {
 	Drained  bool // an operator wants no new tasks on it
 }
 
+// ClassLabel is the label that holds the name of a node's class.
+const ClassLabel = "poise.dev/class"
+
 // Devices are the devices of a node: Count of one kind and one model, numbered
 // from 0. Zero value: none.
 type Devices struct {

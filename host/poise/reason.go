@@ -19,19 +19,21 @@ const (
 	NodeDrained
 	IdleShort // in one dimension too little is idle now
 	DeviceIdleShort
-	ReasonCodes // how many codes there are
+	PolicyRefused // by a policy's filter, see NewPolicyReason
+	PolicyFaulted // a policy failed, and its failure rule is to wait
+	ReasonCodes   // how many codes there are
 )
 
 var reasonTexts = [ReasonCodes]string{
 	"fits", "selector does not match", "taint not tolerated", "no such device", "other device model",
 	"gives out whole devices only", "node too small", "too few devices",
-	"not ready", "drained", "not enough idle", "not enough idle devices",
+	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed",
 }
 
 // String gives the reason as a person reads it.
 func (c ReasonCode) String() string {
 	if c >= ReasonCodes {
-		return "refused by a policy"
+		return "unknown reason"
 	}
 	return reasonTexts[c]
 }
@@ -39,6 +41,15 @@ func (c ReasonCode) String() string {
 // Lasting says whether a row with this reason could not hold the job even if
 // it were empty, ready and not drained.
 func (c ReasonCode) Lasting() bool { return c != Fits && c < NodeNotReady }
+
+// NewPolicyReason packs the reason code of a policy's filter, 1 to 255, and which
+// of the filters of the stack it is, from 0.
+func NewPolicyReason(filter int, code uint8) Reason {
+	return NewReason(PolicyRefused, filter<<8|int(code))
+}
+
+// Policy gives the filter and the code of a reason that a policy gave.
+func (r Reason) Policy() (filter int, code uint8) { return r.Dim() >> 8, uint8(r.Dim()) }
 
 // Reason is a code and, for CapacityShort and IdleShort, the index of the
 // dimension in the snapshot; 0 keeps the row.

@@ -42,6 +42,8 @@ func CauseOf(r poise.Reason) Causes {
 		return Devices
 	case poise.NodeNotReady, poise.NodeDrained:
 		return Marked
+	case poise.PolicyRefused, poise.PolicyFaulted:
+		return ^Causes(0) // nobody but the policy knows what would help
 	default:
 		return Described
 	}

@@ -28,6 +28,12 @@ func Why(w io.Writer, job *state.Job, d *poise.Decision, attempt, attempts int) 
 	writeMatrices(b, d)
 	fmt.Fprintf(b, "\ndecided by policy %s, equal losses by %s", plain(d.Policy), tieText(d))
 	fmt.Fprintf(b, ";\nsnapshot %d, demand profile %d, %s looked at anew\n", d.Version, d.Epoch, nodes(d.Looked))
+	for _, u := range d.Plugins {
+		fmt.Fprintf(b, "plugin %s (%s): %d calls, %d rows, %d units of fuel\n", plain(u.Name), plain(u.Digest), u.Calls, u.Rows, u.Fuel)
+	}
+	if d.Fault != "" {
+		fmt.Fprintf(b, "a policy failed: %s\n", plain(d.Fault))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -69,7 +75,7 @@ func writeRefused(b *strings.Builder, ask *poise.Request, d *poise.Decision) {
 		b.WriteString("\nrefused nodes, by reason\n")
 		width := len(fmt.Sprint(d.Refused[0].Nodes))
 		for _, c := range d.Refused {
-			fmt.Fprintf(b, "  %*d  %s\n", width, c.Nodes, refusalText(ask, c.Code, c.Dim))
+			fmt.Fprintf(b, "  %*d  %s\n", width, c.Nodes, policyText(refusalText(ask, c.Code, c.Dim), c.Text))
 		}
 	}
 	if d.Nearest != nil {

@@ -104,8 +104,20 @@ func refusalText(ask *poise.Request, code poise.ReasonCode, dim string) string {
 		return fmt.Sprintf("too little idle now: less than %s", amountText(ask, dim))
 	case poise.DeviceIdleShort:
 		return fmt.Sprintf("too few devices idle now: less than %s", deviceAmount(device))
+	case poise.PolicyRefused:
+		return "the filter of a policy refuses it"
+	case poise.PolicyFaulted:
+		return "the policy of the job failed, and its rule is to wait"
 	}
 	return code.String()
+}
+
+// policyText puts a policy's own words behind the reason that it refused.
+func policyText(text, own string) string {
+	if own == "" {
+		return text
+	}
+	return text + ": " + plain(own)
 }
 
 func amountText(ask *poise.Request, dim string) string {
@@ -131,7 +143,7 @@ func missText(ask *poise.Request, m *poise.Miss) string {
 	case poise.DeviceCapacityShort:
 		return fmt.Sprintf("%s has %s of %s %s in all: %s too few", node, amount(m.Have), amount(m.Ask), dim, amount(m.Beyond))
 	}
-	return node + ": " + refusalText(ask, m.Code, m.Dim)
+	return node + ": " + policyText(refusalText(ask, m.Code, m.Dim), m.Text)
 }
 
 // devicesText gives the chosen devices as part of a sentence.

@@ -10,29 +10,36 @@ const cacheRows = 4 << 20
 // fleet, too, there are only so many of them.
 const rankingRows = 64
 
-// cache holds the rankings by job shape. Where a new one would be beyond the
+// cacheKey tells apart the jobs that are not interchangeable.
+type cacheKey struct {
+	shape uint32
+	more  string // see Keyer
+}
+
+// cache holds the rankings by job shape and key. Where a new one would be beyond the
 // bound, the one that was used longest ago is forgotten.
 type cache struct {
 	bound          int // rows
-	byShape        map[uint32]*ranking
+	byKey          map[cacheKey]*ranking
 	newest, oldest *ranking
 }
 
 func newCache(bound int) cache {
-	return cache{bound: bound, byShape: map[uint32]*ranking{}}
+	return cache{bound: bound, byKey: map[cacheKey]*ranking{}}
 }
 
-// ranking gives what is known for a shape on a fleet of so many rows.
-func (c *cache) ranking(shape *state.Shape, rows int) *ranking {
-	r := c.byShape[shape.ID]
+// ranking gives what is known for a shape and a key on a fleet of so many rows.
+func (c *cache) ranking(shape *state.Shape, more string, rows int) *ranking {
+	key := cacheKey{shape.ID, more}
+	r := c.byKey[key]
 	switch {
 	case r == nil:
-		for c.oldest != nil && (len(c.byShape)+1)*(rows+rankingRows) > c.bound {
-			delete(c.byShape, c.oldest.shape.ID)
+		for c.oldest != nil && (len(c.byKey)+1)*(rows+rankingRows) > c.bound {
+			delete(c.byKey, c.oldest.key)
 			c.unlink(c.oldest)
 		}
-		r = &ranking{shape: shape}
-		c.byShape[shape.ID] = r
+		r = &ranking{key: key, shape: shape}
+		c.byKey[key] = r
 	case r == c.newest:
 		return r
 	default:

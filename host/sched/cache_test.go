@@ -19,7 +19,7 @@ func TestCacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 		var used []uint32 // the latest last
 		for range rapid.IntRange(1, 30).Draw(t, "uses") {
 			id := rapid.Uint32Range(1, 7).Draw(t, "shape")
-			r := c.ranking(&state.Shape{ID: id}, rows)
+			r := c.ranking(&state.Shape{ID: id}, "", rows)
 			i := slices.Index(used, id)
 			if i >= 0 {
 				if r != known[id] {
@@ -36,8 +36,8 @@ func TestCacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 			for r := c.oldest; r != nil; r = r.newer {
 				linked = append(linked, r.shape.ID)
 			}
-			if !slices.Equal(linked, used) || len(c.byShape) != len(used) || c.newest.shape.ID != id {
-				t.Fatalf("the cache holds %v of %d, expected %v", linked, len(c.byShape), used)
+			if !slices.Equal(linked, used) || len(c.byKey) != len(used) || c.newest.shape.ID != id {
+				t.Fatalf("the cache holds %v of %d, expected %v", linked, len(c.byKey), used)
 			}
 		}
 	})
@@ -47,9 +47,9 @@ func TestCacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 func TestCacheOfAnEmptyFleetIsBounded(t *testing.T) {
 	c := newCache(10 * rankingRows)
 	for id := range uint32(1000) {
-		c.ranking(&state.Shape{ID: id}, 0)
+		c.ranking(&state.Shape{ID: id}, "", 0)
 	}
-	if len(c.byShape) != 10 {
-		t.Errorf("%d rankings, expected 10", len(c.byShape))
+	if len(c.byKey) != 10 {
+		t.Errorf("%d rankings, expected 10", len(c.byKey))
 	}
 }

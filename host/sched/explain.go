@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -17,15 +18,15 @@ const shortList = 5
 func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, job *state.Job, chosen uint32) {
 	for _, c := range r.counts {
 		if c.nodes > 0 {
-			d.Refused = append(d.Refused, poise.ReasonCount{Code: c.reason.Code(), Dim: r.dimName(c.reason), Nodes: c.nodes})
+			d.Refused = append(d.Refused, poise.ReasonCount{Code: c.reason.Code(), Dim: r.dimName(c.reason), Text: p.policy.reasonText(c.reason), Nodes: c.nodes})
 		}
 	}
 	slices.SortFunc(d.Refused, func(a, b poise.ReasonCount) int {
-		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim))
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim), cmp.Compare(a.Text, b.Text))
 	})
 	d.LeftOut = r.leftOut(p.order.index, snap, &p.work)
 	if d.Verdict != poise.Placed {
-		d.Nearest = r.nearest(snap, d.Verdict)
+		d.Nearest = r.nearest(&p.policy, snap, d.Verdict)
 		return
 	}
 	rows := r.tree.best([]uint32{chosen}, shortList+1, &p.order, r.candidate)
@@ -41,6 +42,19 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 		}
 		d.Ranked = append(d.Ranked, c)
 	}
+}
+
+// reasonText gives the words of the filter that gave a reason, "" for a native
+// one.
+func (p *Policy) reasonText(reason poise.Reason) string {
+	if reason.Code() != poise.PolicyRefused {
+		return ""
+	}
+	filter, code := reason.Policy()
+	if r, ok := p.Filters[filter].(Reasoner); ok {
+		return r.ReasonText(code)
+	}
+	return fmt.Sprintf("reason %d", code)
 }
 
 // dimName names the dimension of a reason that has one.
@@ -63,7 +77,7 @@ func (r *ranking) dimName(reason poise.Reason) string {
 // smallest name. Nodes that lack something other than an amount come nearest
 // only if there is no other. For a job that fits, but not now, a node that could
 // never hold it is not near.
-func (r *ranking) nearest(snap *state.Snapshot, verdict poise.Verdict) *poise.Miss {
+func (r *ranking) nearest(p *Policy, snap *state.Snapshot, verdict poise.Verdict) *poise.Miss {
 	best, bestRow, bestPart := (*poise.Miss)(nil), uint32(0), 0.0
 	for row := range r.rows {
 		e := &r.rows[row]
@@ -71,6 +85,7 @@ func (r *ranking) nearest(snap *state.Snapshot, verdict poise.Verdict) *poise.Mi
 			continue
 		}
 		miss, part := r.miss(snap, uint32(row), e.reason)
+		miss.Text = p.reasonText(e.reason)
 		if best == nil || part < bestPart || part == bestPart && snap.Rank(uint32(row)) < snap.Rank(bestRow) {
 			best, bestRow, bestPart = miss, uint32(row), part
 		}

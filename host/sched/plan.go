@@ -18,8 +18,10 @@ const (
 // Pipeline plans jobs under one policy. It keeps what the policy answered and
 // belongs to one goroutine and one State.
 type Pipeline struct {
-	policy Policy
-	cache  cache
+	policy   Policy
+	parts    []any // of the policy
+	fallback *Pipeline
+	cache    cache
 	order  order
 	joins  uint64 // of the snapshot that order.published was made for
 	nodes  int    // of the same
@@ -29,27 +31,61 @@ type Pipeline struct {
 
 // NewPipeline makes a pipeline for a policy.
 func NewPipeline(p Policy) *Pipeline {
-	return &Pipeline{policy: p, cache: newCache(cacheRows)}
+	pipeline := &Pipeline{policy: p, parts: p.parts(), cache: newCache(cacheRows)}
+	if p.OnFailure == UseFallback {
+		pipeline.fallback = NewPipeline(*p.Fallback)
+	}
+	return pipeline
 }
 
 // UseIndex makes the pipeline leave out rows that an index of node classes shows
 // to be hopeless. It changes what is looked at, never what is decided.
-func (p *Pipeline) UseIndex(x *model.Index) { p.order.index = x }
+func (p *Pipeline) UseIndex(x *model.Index) {
+	p.order.index = x
+	if p.fallback != nil {
+		p.fallback.UseIndex(x)
+	}
+}
 
 // Policy is the policy that the pipeline plans under.
 func (p *Pipeline) Policy() *Policy { return &p.policy }
 
 // Plan decides where the job would go on the snapshot. A job that fits nowhere
-// is a Decision too; an error is a fault of a filter or scorer, and nothing of
-// its answers is kept.
+// is a Decision too. Where a filter or scorer fails, nothing of its answers is
+// kept and the failure rule of the policy says what is decided; under Abort the
+// failure is the error.
 func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
+	d, err := p.plan(snap, job, detail)
+	for _, part := range p.parts {
+		if a, ok := part.(Accountant); ok {
+			d.Plugins = append(d.Plugins, a.Use())
+		}
+	}
+	if err == nil || p.policy.OnFailure == Abort {
+		return d, err
+	}
+	d.Fault = err.Error()
+	if p.policy.OnFailure == Reject {
+		d.Verdict, d.Reasons = poise.FitsNotNow, []poise.Reason{poise.NewReason(poise.PolicyFaulted, 0)}
+		return d, nil
+	}
+	instead, err := p.fallback.Plan(snap, job, detail)
+	instead.Plugins = append(d.Plugins, instead.Plugins...)
+	if instead.Fault != "" {
+		d.Fault += "; " + instead.Fault
+	}
+	instead.Fault = d.Fault
+	return instead, err
+}
+
+func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
 	d := poise.Decision{
 		Job: job.ID, Policy: p.policy.Name, Ties: p.policy.Ties.String(), Seed: p.policy.Seed,
 		Version: snap.Version(), Epoch: snap.Epoch(), Nodes: snap.Nodes(),
 	}
 	p.arrange(snap)
-	r := p.cache.ranking(job.Shape, snap.Rows())
-	looked, err := r.catchUp(&p.policy, job, &p.order, &p.work)
+	r := p.cache.ranking(job.Shape, p.key(job), snap.Rows())
+	looked, err := r.catchUp(&p.policy, p.epoch(snap, job), job, &p.order, &p.work)
 	if err != nil {
 		return d, err
 	}
@@ -69,6 +105,32 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 		p.explain(&d, r, snap, job, row)
 	}
 	return d, nil
+}
+
+// key is what the policy's answers for the job depend on beside its shape.
+func (p *Pipeline) key(job *state.Job) string {
+	key := ""
+	for _, part := range p.parts {
+		if k, ok := part.(Keyer); ok {
+			key += k.Key(job)
+		}
+	}
+	return key
+}
+
+// epoch begins a pass. It is the sum of what the parts say, which grows when one
+// of them does.
+func (p *Pipeline) epoch(snap *state.Snapshot, job *state.Job) uint64 {
+	epoch := uint64(0)
+	for _, part := range p.parts {
+		switch e := part.(type) {
+		case Preparer:
+			epoch += e.Prepare(snap, job)
+		case Epocher:
+			epoch += e.Epoch(snap)
+		}
+	}
+	return epoch
 }
 
 // arrange readies the order for the snapshot. Of two snapshots with as many

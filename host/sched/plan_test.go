@@ -313,9 +313,9 @@ func TestFilterFollowsTheEpoch(t *testing.T) {
 	}
 	f("a", 2, 3)
 	w.epoch()
-	f("b", 1, 3)
+	f("b", 1, 2) // c stays too small, whatever the epoch
 	w.epoch()
-	f("a", 2, 3)
+	f("a", 2, 2)
 }
 
 // A decision looks at what changed, and a decision about nothing new costs no

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -24,6 +26,42 @@ type Scorer interface {
 type Epocher interface {
 	Epoch(snap *state.Snapshot) uint64
 }
+
+// Preparer is a Filter or Scorer that has to know when a pass begins, which is
+// one job's look at the rows that changed. The epoch that it gives only grows;
+// another one means that all answers of before are void.
+type Preparer interface {
+	Prepare(snap *state.Snapshot, job *state.Job) (epoch uint64)
+}
+
+// Keyer is a Filter or Scorer whose answers depend on more of a job than its
+// shape: jobs with one shape and one key are interchangeable for it.
+type Keyer interface {
+	Key(job *state.Job) string
+}
+
+// Reasoner is a Filter that has words for its reason codes.
+type Reasoner interface {
+	ReasonText(code uint8) string
+}
+
+// Accountant is a Filter or Scorer that says what it used since the pass began.
+type Accountant interface {
+	Use() poise.PluginUse
+}
+
+// Failure says what becomes of a job whose policy failed.
+type Failure uint8
+
+// The failure rules.
+const (
+	// Abort: Plan gives the error. For native policies, which do not fail.
+	Abort Failure = iota
+	// Reject: the job waits, with that reason.
+	Reject
+	// UseFallback: the job is planned under Policy.Fallback.
+	UseFallback
+)
 
 // Explainer is a Scorer that can show how a loss came about: the name of the
 // formula and the columns of its matrices, for a row and the devices chosen.
@@ -66,6 +104,22 @@ type Policy struct {
 	// among those that fit, where the scorer leaves the choice to the host; the
 	// default is best fit.
 	SeededDevices bool
+	OnFailure     Failure
+	Fallback      *Policy // with a rule of its own
+	// WantsProfile: scorer or filters go by the demand profile.
+	WantsProfile bool
+}
+
+// parts are the filters and the scorer, each once.
+func (p *Policy) parts() []any {
+	var all []any
+	for _, f := range p.Filters {
+		all = append(all, f)
+	}
+	if !slices.Contains(all, any(p.Scorer)) {
+		all = append(all, p.Scorer)
+	}
+	return all
 }
 
 // hash mixes seed, job and a third value into 64 bits (FNV-1a over the bytes,

@@ -18,6 +18,7 @@ const batchRows = 4096
 // loss, tier and device mask, and the tree that orders them. It is right as of
 // one snapshot version and catches up from the change log.
 type ranking struct {
+	key     cacheKey
 	shape   *state.Shape
 	fit     fit
 	version uint64 // snapshot version caught up to
@@ -65,12 +66,8 @@ type scratch struct {
 
 // catchUp brings the ranking to the snapshot and says how many rows it looked
 // at.
-func (r *ranking) catchUp(p *Policy, job *state.Job, o *order, w *scratch) (int, error) {
+func (r *ranking) catchUp(p *Policy, epoch uint64, job *state.Job, o *order, w *scratch) (int, error) {
 	snap := o.snap
-	epoch := uint64(0)
-	if e, ok := p.Scorer.(Epocher); ok {
-		epoch = e.Epoch(snap)
-	}
 	if r.fit.resolve(job.Shape, snap) {
 		r.forget()
 	}
@@ -82,7 +79,7 @@ func (r *ranking) catchUp(p *Policy, job *state.Job, o *order, w *scratch) (int,
 		r.leaveOut(o.index, snap, w)
 	}
 	if all {
-		r.outdated(p, snap, epoch != r.epoch, w)
+		r.outdated(snap, epoch != r.epoch, w)
 	} else {
 		for _, row := range changes {
 			r.outdate(snap, row, w)
@@ -117,15 +114,12 @@ func (r *ranking) outdate(snap *state.Snapshot, row uint32, w *scratch) bool {
 	return true
 }
 
-// outdated lists all rows that changed and, where a new epoch began, the
-// candidates, whose losses it changes. What the native filter said does not
-// depend on the epoch; what others said may.
-func (r *ranking) outdated(p *Policy, snap *state.Snapshot, epoch bool, w *scratch) {
+// outdated lists all rows that changed and, where a new epoch began, those that
+// the native filter kept. What it said does not depend on the epoch; what others
+// said may.
+func (r *ranking) outdated(snap *state.Snapshot, epoch bool, w *scratch) {
 	for row := range uint32(len(r.rows)) {
-		if r.outdate(snap, row, w) || !epoch || !r.rows[row].present {
-			continue
-		}
-		if r.rows[row].reason == 0 || len(p.Filters) > 0 {
+		if !r.outdate(snap, row, w) && epoch && r.rows[row].present && r.rows[row].native {
 			w.changed = append(w.changed, row)
 		}
 	}
@@ -157,7 +151,7 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		}
 	}
 	batch := state.Batch{Snap: snap, Job: job, Rows: w.rows}
-	for _, f := range p.Filters {
+	for number, f := range p.Filters {
 		if len(batch.Rows) == 0 {
 			break
 		}
@@ -168,7 +162,12 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		}
 		kept := batch.Rows[:0]
 		for i, row := range batch.Rows {
-			if r.rows[row].reason = w.more[i]; w.more[i] == 0 {
+			reason := w.more[i]
+			if reason.Code() == poise.PolicyRefused {
+				_, code := reason.Policy()
+				reason = poise.NewPolicyReason(number, code)
+			}
+			if r.rows[row].reason = reason; reason == 0 {
 				kept = append(kept, row)
 			}
 		}

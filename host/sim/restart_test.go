@@ -32,7 +32,7 @@ func recovered(t fataler, c *Config, nodes []poise.Node, events []poise.Event) *
 		}
 	}
 	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy), index: s.Index()}
-	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
+	w.profiled = c.Policy.WantsProfile
 	return w
 }
 

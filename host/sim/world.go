@@ -29,6 +29,8 @@ type Config struct {
 	// Workload holds the demand counts to build profiles from instead of those
 	// of the arrivals so far; nil for the online profile.
 	Workload []state.Seen
+	// Symbols are what the policy's plugins want numbers for.
+	Symbols poise.SymbolsWanted
 	// Model gives the nodes their class labels and leaves out, in decisions, what
 	// its classes show to be hopeless; nil for neither.
 	Model *model.Model
@@ -65,7 +67,12 @@ func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
 		return nil, err
 	}
 	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy)}
-	_, w.profiled = c.Policy.Scorer.(sched.Epocher)
+	w.profiled = c.Policy.WantsProfile
+	if len(c.Symbols.Labels)+len(c.Symbols.Values) > 0 {
+		if err := w.apply(0, c.Symbols); err != nil {
+			return nil, err
+		}
+	}
 	for i := range nodes {
 		if err := w.apply(0, poise.NodeJoined{Node: nodes[i]}); err != nil {
 			return nil, err
@@ -95,13 +102,16 @@ func (w *World) submit(a *Arrival) (*state.Job, error) {
 	if err := w.apply(a.At, poise.JobSubmitted{Job: a.Job}); err != nil {
 		return nil, err
 	}
-	if w.profiled && balance.Due(w.state.View(), &w.config.Params) {
+	if view := w.state.View(); w.profiled && balance.Due(view, &w.config.Params) {
 		seen := w.config.Workload
 		if seen == nil {
 			seen = w.state.Demand()
 		}
-		profiles := balance.BuildProfiles(w.state.View(), seen, &w.config.Params)
-		if err := w.apply(a.At, poise.ProfileBuilt{Profiles: profiles}); err != nil {
+		built := poise.ProfileBuilt{
+			Profiles: balance.BuildProfiles(view, seen, &w.config.Params),
+			Demand:   balance.BuildDemand(view, seen),
+		}
+		if err := w.apply(a.At, built); err != nil {
 			return nil, err
 		}
 	}

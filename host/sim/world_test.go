@@ -122,7 +122,7 @@ func configOf(t fataler, name string, requests []poise.Request) Config {
 	if err != nil {
 		t.Fatalf("demand: %v", err)
 	}
-	c.Policy = sched.Policy{Name: name}
+	c.Policy = sched.Policy{Name: name, WantsProfile: name != "idle-balance-spread"}
 	switch name {
 	case idleBalance:
 		c.Policy.Scorer, c.Policy.ProtectDevices = balance.NewAuto(spread, demand, true), true

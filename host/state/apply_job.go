@@ -15,6 +15,9 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 	if s.jobs[j.ID] != nil {
 		return conflict(fmt.Sprintf("submit job %q", j.ID), "a job of that id is known, expected a new id")
 	}
+	s.symbols.intern(string(j.Tenant))
+	s.symbols.internDevice(j.Request.Device.Kind, j.Request.Device.Models)
+	s.live.symbols = s.symbols.texts
 	s.demand.arrive(&j.Request)
 	s.live.arrivals = s.demand.arrivals
 	s.jobs[j.ID] = &Job{
@@ -41,7 +44,7 @@ func (s *State) placeJob(p *poise.Placement, at poise.Time) error {
 		return conflict(op(), detail)
 	}
 	t := &Task{
-		Job: j.ID, Shape: j.Shape, Devices: slices.Clone(p.Devices), Placed: at,
+		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(p.Devices), Placed: at,
 		row: row, incarnation: s.live.Incarnation(row),
 	}
 	hot := s.hotPage(row)

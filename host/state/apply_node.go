@@ -17,7 +17,7 @@ const (
 	maxSymbols = 1 << 16
 )
 
-func (s *State) joinNode(n *poise.Node) error {
+func (s *State) joinNode(n *poise.Node, at poise.Time) error {
 	if err := n.Validate(); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *State) joinNode(n *poise.Node) error {
 	s.names.add(n.Name, row)
 	hot, cold := s.hotPage(row), s.coldPage(row)
 	i := row & pageMask
-	cold.ident[i] = &ident{name: n.Name, incarnation: s.live.joins}
+	cold.ident[i] = &ident{name: n.Name, incarnation: s.live.joins, joined: at}
 	for d := range hot.width {
 		hot.allocated[d<<pageShift|int(i)] = 0
 	}
@@ -106,6 +106,7 @@ func (s *State) buildModel(b *poise.ModelBuilt) error {
 		hot, cold := s.hotPage(row), s.coldPage(row)
 		id := *cold.ident[row&pageMask]
 		id.labels, id.described = slices.Clone(b.Labels[i].Labels), s.live.version+1
+		s.internLabels(id.labels)
 		cold.ident[row&pageMask] = &id
 		s.touch(hot, row)
 	}
@@ -134,12 +135,14 @@ func (s *State) describe(row uint32, n *poise.Node) {
 	}
 	old := cold.ident[i]
 	cold.ident[i] = &ident{
-		name: old.name, incarnation: old.incarnation, described: s.live.version + 1, cluster: n.Cluster,
+		name: old.name, incarnation: old.incarnation, joined: old.joined, described: s.live.version + 1, cluster: n.Cluster,
 		labels: slices.Clone(n.Labels), taints: slices.Clone(n.Taints),
 	}
 	cold.kind[i], s.live.kinds = intern(s.live.kinds, n.Devices.Kind)
 	cold.model[i], s.live.models = intern(s.live.models, n.Devices.Model)
 	cold.devices[i] = uint8(n.Devices.Count)
+	s.symbols.intern(n.Devices.Model)
+	s.internLabels(n.Labels)
 	f := uint8(flagPresent)
 	f = setFlag(f, flagNotReady, n.NotReady)
 	f = setFlag(f, flagDrained, n.Drained)

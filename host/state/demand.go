@@ -12,12 +12,12 @@ import (
 // mib is the unit of memory in the demand profile.
 const mib = 1 << 20
 
-// Seen is one kind of device job that has arrived, with how often. Models must
-// not be changed.
+// Seen is one kind of job that has arrived, with how often. Models must not be
+// changed.
 type Seen struct {
-	Kind   string
-	CPU    int64 // milli-cores
-	Memory int64 // MiB, rounded up
+	Kind   string // device kind, "" = no device
+	CPU    int64  // milli-cores
+	Memory int64  // MiB, rounded up
 	Count  int32
 	Milli  int32
 	Models []string
@@ -30,7 +30,7 @@ type Seen struct {
 // up to differ from each other take neither memory nor time without end.
 const maxSeen = 8192
 
-// demand counts the arrivals of device jobs by kind of request.
+// demand counts the arrivals of jobs by kind of request.
 type demand struct {
 	halfLife float64 // arrivals after which a count has halved; 0 = never
 	seen     []Seen  // in order of first arrival, at most maxSeen
@@ -39,12 +39,9 @@ type demand struct {
 	buf      []byte
 }
 
-// arrive counts one arrival. A job without devices counts as an arrival only.
+// arrive counts one arrival.
 func (d *demand) arrive(r *poise.Request) {
 	d.arrivals++
-	if r.Device.Count == 0 {
-		return
-	}
 	cpu, _ := r.Amounts.Find("cpu")
 	memory, _ := r.Amounts.Find("memory")
 	e := Seen{

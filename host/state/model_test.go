@@ -241,9 +241,6 @@ func (m *model) nodeText(n *modelNode) string {
 func (m *model) demand() []Seen {
 	var seen []Seen
 	for i, r := range m.arrivals {
-		if r.Device.Count == 0 {
-			continue
-		}
 		cpu, _ := r.Amounts.Find("cpu")
 		memory, _ := r.Amounts.Find("memory")
 		s := Seen{Kind: r.Device.Kind, CPU: cpu, Memory: int64(math.Ceil(float64(memory) / (1 << 20))), Count: r.Device.Count, Milli: r.Device.Milli, Models: r.Device.Models}

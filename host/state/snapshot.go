@@ -12,6 +12,7 @@ type ident struct {
 	name        string
 	cluster     string
 	incarnation uint64
+	joined      poise.Time
 	described   uint64 // version of the row when the node said this
 	labels      []poise.Label
 	taints      []poise.Taint
@@ -33,6 +34,9 @@ type Snapshot struct {
 	kinds       []string // by symbol; kinds[0] is ""
 	models      []string // by symbol; models[0] is ""
 	profiles    []*poise.Profile
+	demand      *poise.Demand
+	symbols     []string // by id; symbols[0] is ""
+	at          poise.Time
 	classes     poise.ModelRecord
 	arrivals    uint64
 	joins       uint64
@@ -74,6 +78,19 @@ func (s *Snapshot) Profile(kind string) *poise.Profile {
 	}
 	return nil
 }
+
+// Demand is what jobs have been asking for, or nil before the first profile.
+func (s *Snapshot) Demand() *poise.Demand { return s.demand }
+
+// Symbols gives the texts that have a number for policy plugins, by number,
+// Symbols()[0] being "". A later snapshot has the same ones and perhaps more.
+func (s *Snapshot) Symbols() []string { return slices.Clip(s.symbols) }
+
+// At is the latest time of an event that the snapshot has seen.
+func (s *Snapshot) At() poise.Time { return s.at }
+
+// Joined is when the row's node joined.
+func (s *Snapshot) Joined(row uint32) poise.Time { return s.ident(row).joined }
 
 // Classes is the model of node classes in force, or nil before the first one.
 func (s *Snapshot) Classes() poise.ModelRecord { return s.classes }

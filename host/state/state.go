@@ -29,6 +29,7 @@ type State struct {
 	shapes     shapes
 	names      names
 	demand     demand
+	symbols    symbols
 	index      uint64
 }
 
@@ -43,15 +44,17 @@ func New(s Settings) (*State, error) {
 	dims := resource.NewDims()
 	return &State{
 		live: Snapshot{
-			dims:   dims.Names(),
-			kinds:  []string{""},
-			models: []string{""},
+			dims:    dims.Names(),
+			kinds:   []string{""},
+			models:  []string{""},
+			symbols: []string{""},
 		},
-		rowOf:  map[string]uint32{},
-		dims:   dims,
-		jobs:   map[poise.JobID]*Job{},
-		shapes: shapes{byKey: map[string]*Shape{}},
-		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
+		rowOf:   map[string]uint32{},
+		dims:    dims,
+		jobs:    map[poise.JobID]*Job{},
+		shapes:  shapes{byKey: map[string]*Shape{}},
+		symbols: newSymbols(),
+		demand:  demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}, nil
 }
 
@@ -106,13 +109,14 @@ func (s *State) Apply(ev poise.Event) error {
 		return err
 	}
 	s.index = ev.Index
+	s.live.at = max(s.live.at, ev.At)
 	return nil
 }
 
 func (s *State) apply(ev poise.Event) error {
 	switch b := ev.Body.(type) {
 	case poise.NodeJoined:
-		return s.joinNode(&b.Node)
+		return s.joinNode(&b.Node, ev.At)
 	case poise.NodeChanged:
 		return s.changeNode(&b.Node)
 	case poise.NodeMarked:
@@ -133,6 +137,16 @@ func (s *State) apply(ev poise.Event) error {
 		return s.buildModel(&b)
 	case poise.ProfileBuilt:
 		s.live.profiles = b.Profiles
+		if b.Demand != nil {
+			s.live.demand = b.Demand
+			for i := range b.Demand.Kinds {
+				s.symbols.internDevice(b.Demand.Kinds[i].Kind, b.Demand.Kinds[i].Models)
+			}
+			s.live.symbols = s.symbols.texts
+		}
+		return nil
+	case poise.SymbolsWanted:
+		s.wantSymbols(&b)
 		return nil
 	}
 	return &poise.Error{Kind: poise.Invalid, Op: "apply event", Detail: fmt.Sprintf("body %T, expected an event of package poise", ev.Body)}

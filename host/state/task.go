@@ -5,6 +5,7 @@ import "github.com/poise-sched/poise/host/poise"
 // Task is a job that holds part of a node. It is immutable.
 type Task struct {
 	Job     poise.JobID
+	Tenant  poise.TenantID
 	Shape   *Shape
 	Devices []uint16 // indexes of the devices held, ascending
 	Placed  poise.Time

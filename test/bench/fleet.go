@@ -37,7 +37,7 @@ func newFleet(n int, p sched.Policy, devices bool) (*fleet, error) {
 		return nil, err
 	}
 	f := &fleet{state: s, pipeline: sched.NewPipeline(p), params: balance.Defaults(), random: rand.New(rand.NewSource(1))}
-	_, f.profiled = p.Scorer.(sched.Epocher)
+	f.profiled = p.WantsProfile
 	for i := range n {
 		if err := f.apply(poise.NodeJoined{Node: synthetic(i, devices)}); err != nil {
 			return nil, err

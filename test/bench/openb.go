@@ -86,5 +86,5 @@ func policy(name string, jobs []manifest.Job) (sched.Policy, error) {
 	if name == "idle-balance-spread" {
 		return sched.Policy{Name: name, Scorer: spread}, nil
 	}
-	return sched.Policy{Name: name, Scorer: balance.NewAuto(spread, demand, true), ProtectDevices: true}, nil
+	return sched.Policy{Name: name, Scorer: balance.NewAuto(spread, demand, true), ProtectDevices: true, WantsProfile: true}, nil
 }
