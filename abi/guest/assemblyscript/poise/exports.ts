@@ -1,0 +1,28 @@
+// What every plugin exports beside its poise_filter and poise_score.
+
+import { describe } from "./manifest";
+
+// A literal would do, were its bytes not to be laid out by hand: pointer and
+// length, as poise_describe promises them.
+const described = memory.data(8, 8);
+
+// poise_abi_v1 marks the major version; the result is the minor one.
+export function poise_abi_v1(): i32 {
+  return 0;
+}
+
+export function poise_describe(): usize {
+  const text = describe();
+  store<u32>(described, <u32>changetype<usize>(text));
+  store<u32>(described, <u32>text.byteLength, 4);
+  return described;
+}
+
+// poise_alloc gives memory that is kept for ever, or 0. The allocator of the
+// stub runtime traps where memory cannot grow, so it grows here first.
+export function poise_alloc(size: usize, align: usize): usize {
+  const end = <u64>heap.alloc(0) + <u64>size + <u64>align + 64;
+  const pages = <i64>((end + 0xffff) >> 16) - <i64>memory.size();
+  if (pages > 0xffff || (pages > 0 && memory.grow(<i32>pages) < 0)) return 0;
+  return (heap.alloc(size + align) + align - 1) & ~(align - 1);
+}
