@@ -1,0 +1,12 @@
+package filter
+
+import poise "github.com/poise-sched/poise/abi/guest/go"
+
+var call poise.Call
+
+//go:wasmexport poise_filter
+func export(table, job, out uint32) uint32 {
+	call.Open(nil, table, job, out)
+	call.Filter(exported)
+	return 0
+}

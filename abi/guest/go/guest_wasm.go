@@ -1,0 +1,53 @@
+package poise
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// guest is what the exports share: a module has one plugin, and the host calls
+// it from one thread.
+var guest struct {
+	plugin   *Plugin
+	manifest []byte
+	header   [2]uint32 // pointer and length of the manifest
+	kept     [][]uint64
+}
+
+func register(p *Plugin) {
+	if guest.plugin != nil {
+		panic("a module has one plugin, and " + guest.plugin.name + " is declared already")
+	}
+	guest.plugin = p
+}
+
+func pointer[T any](p *T) uint32 { return uint32(uintptr(unsafe.Pointer(p))) }
+
+//go:wasmexport poise_abi_v1
+func abiVersion() uint32 { return 0 }
+
+//go:wasmexport poise_describe
+func describe() uint32 {
+	guest.manifest = guest.plugin.Manifest()
+	guest.header = [2]uint32{pointer(&guest.manifest[0]), uint32(len(guest.manifest))}
+	return pointer(&guest.header[0])
+}
+
+// largest is the most that alloc gives, in bytes. Beyond it the host asks for
+// fewer rows; the Go runtime would rather end the module than say that it has
+// no more memory.
+const largest = 10 << 20
+
+//go:wasmexport poise_alloc
+func alloc(size, align uint32) uint32 {
+	if size > largest || align > largest {
+		return 0
+	}
+	block := make([]uint64, (size+align)/8+2)
+	guest.kept = append(guest.kept, block)
+	// The collection is run here and to its end, where it is part of set-up.
+	// Nothing is allocated afterwards, so none falls due in a call.
+	runtime.GC()
+	at := pointer(&block[0])
+	return (at + align - 1) / align * align
+}

@@ -1,0 +1,35 @@
+// The plugin only-class keeps a tenant's jobs on nodes of one class, or of two.
+// It is built with the Go SDK and imports nothing else. It is row-pure: an answer
+// depends on the label of the row and the parameters only.
+package main
+
+import (
+	poise "github.com/poise-sched/poise/abi/guest/go"
+	"github.com/poise-sched/poise/abi/guest/go/filter"
+)
+
+var (
+	plugin = poise.New("only-class", "1.0.0").RowPure().
+		Describe("Lets jobs run on nodes of one class, or of two")
+	label      = plugin.Label("poise.dev/class")
+	class      = plugin.Symbol("class")
+	also       = plugin.Symbol("also").Default("")
+	otherClass = plugin.Reason("not of the class that the tenant may use")
+	noClass    = plugin.Reason("node has no class")
+
+	_ = filter.Export(refuse)
+)
+
+func refuse(c *poise.Call, reasons []poise.Reason) {
+	one, two := class.Of(c), also.Of(c)
+	for row, have := range label.Of(c) {
+		switch {
+		case have == poise.NoSymbol:
+			reasons[row] = noClass
+		case have != one && have != two:
+			reasons[row] = otherClass
+		}
+	}
+}
+
+func main() {}

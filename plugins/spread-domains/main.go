@@ -1,0 +1,107 @@
+// The plugin spread-domains spreads the tasks of a tenant, or of a job, over the
+// values of the label zone. It is built with the Go SDK and imports nothing else.
+// It is row-pure: an answer depends on the row, the counts of the domains and the
+// parameters, never on which task of the job is asked about.
+package main
+
+import (
+	poise "github.com/poise-sched/poise/abi/guest/go"
+	"github.com/poise-sched/poise/abi/guest/go/filter"
+	"github.com/poise-sched/poise/abi/guest/go/score"
+)
+
+const (
+	soft, hard        = "soft", "hard"
+	byTenant, byJob   = "tenant", "job"
+	noZone, worstLoss = -1, 1
+)
+
+var (
+	plugin = poise.New("spread-domains", "1.0.0").RowPure().LossRange(0, worstLoss).
+		Describe("Spreads a tenant's or a job's tasks over the zones")
+	tenantTasks = plugin.TenantTasks()
+	jobTasks    = plugin.JobTasks()
+	zone        = plugin.Label("zone")
+	zones       = plugin.Domain("zone")
+	maxSkew     = plugin.I64("max_skew").Default(1).Min(1)
+	mode        = plugin.Enum("mode", soft, hard)
+	by          = plugin.Enum("by", byTenant, byJob)
+	overSkew    = plugin.Reason("more tasks in this zone than the skew allows")
+	zoneless    = plugin.Reason("node has no zone")
+
+	_ = filter.Export(refuse)
+	_ = score.Export(losses)
+)
+
+// counter tells how many more tasks the zone of a row has than the zone with
+// the fewest. Neighbouring rows are mostly of one zone, so it remembers the last.
+type counter struct {
+	domain poise.DomainView
+	byJob  bool
+	least  int
+	last   poise.Symbol
+	excess int
+}
+
+func newCounter(c *poise.Call) counter {
+	n := counter{domain: zones.Of(c), byJob: by.Of(c) == byJob, excess: noZone}
+	if n.byJob {
+		n.least, _ = n.domain.JobTasks()
+	} else {
+		n.least, _ = n.domain.TenantTasks()
+	}
+	return n
+}
+
+// of gives the excess of a zone, or noZone for a node without one.
+func (n *counter) of(zone poise.Symbol) int {
+	if zone == n.last {
+		return n.excess
+	}
+	n.last, n.excess = zone, noZone
+	if v, ok := n.domain.Find(zone); ok {
+		n.excess = v.TenantTasks() - n.least
+		if n.byJob {
+			n.excess = v.JobTasks() - n.least
+		}
+	}
+	return n.excess
+}
+
+func refuse(c *poise.Call, reasons []poise.Reason) {
+	if mode.Of(c) != hard {
+		return
+	}
+	most, count := int(maxSkew.Of(c)), newCounter(c)
+	for row, z := range zone.Of(c) {
+		switch excess := count.of(z); {
+		case excess == noZone:
+			reasons[row] = zoneless
+		case excess+1 > most:
+			reasons[row] = overSkew
+		}
+	}
+}
+
+// losses are y/(y + max_skew) with y = excess + t/(t+1), t being the tasks on
+// the node itself. So the zone decides, within a zone the node, and the loss at
+// an excess of max_skew is a half whatever the skew.
+func losses(c *poise.Call, losses []float64) {
+	skew, count := float64(maxSkew.Of(c)), newCounter(c)
+	tasks := tenantTasks.Of(c)
+	if count.byJob {
+		tasks = jobTasks.Of(c)
+	}
+	for row, z := range zone.Of(c) {
+		excess := count.of(z)
+		if excess == noZone {
+			losses[row] = worstLoss
+			continue
+		}
+		t := float64(tasks[row])
+		y := float64(excess) + t/(t+1)
+		losses[row] = y / (y + skew)
+	}
+}
+
+func main() {}
