@@ -287,7 +287,7 @@ static inline void fake_table(uint32_t rows, uint32_t slots) {
 		t->domains = fake_take(sizeof(poise_list_block));
 		fake.domain_keys = fake_take(sizeof(poise_domain) * poise_domains);
 		*(poise_list_block *)fake_at(t->domains) = (poise_list_block){poise_domains, fake.domain_keys, sizeof(poise_domain), poise_dims};
-		for (uint32_t i = 0; i < poise_domains; i++) {
+		for (uint32_t i = 0; fake_domains[i]; i++) {
 			poise_domain *d = (poise_domain *)fake_at(fake.domain_keys) + i;
 			d->stride = 16 + 16 * poise_dims;
 			d->values = fake_take(FAKE_VALUES * d->stride);
