@@ -123,14 +123,19 @@ func (p *Pipeline) key(job *state.Job) string {
 func (p *Pipeline) epoch(snap *state.Snapshot, job *state.Job) uint64 {
 	epoch := uint64(0)
 	for _, part := range p.parts {
-		switch e := part.(type) {
-		case Preparer:
-			epoch += e.Prepare(snap, job)
-		case Epocher:
-			epoch += e.Epoch(snap)
-		}
+		epoch += epochOf(part, snap, job)
 	}
 	return epoch
+}
+
+func epochOf(part any, snap *state.Snapshot, job *state.Job) uint64 {
+	switch e := part.(type) {
+	case Preparer:
+		return e.Prepare(snap, job)
+	case Epocher:
+		return e.Epoch(snap)
+	}
+	return 0
 }
 
 // arrange readies the order for the snapshot. Of two snapshots with as many

@@ -110,15 +110,24 @@ type Policy struct {
 	WantsProfile bool
 }
 
-// parts are the filters and the scorer, each once.
+// parts are the filters and the scorer, or those that it combines, each once.
 func (p *Policy) parts() []any {
 	var all []any
+	add := func(part any) {
+		if !slices.Contains(all, part) {
+			all = append(all, part)
+		}
+	}
 	for _, f := range p.Filters {
-		all = append(all, f)
+		add(f)
 	}
-	if !slices.Contains(all, any(p.Scorer)) {
-		all = append(all, p.Scorer)
+	if c, ok := p.Scorer.(*Combined); ok {
+		for k := range c.parts {
+			add(c.parts[k].Scorer)
+		}
+		return all
 	}
+	add(p.Scorer)
 	return all
 }
 

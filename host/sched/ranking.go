@@ -3,7 +3,6 @@ package sched
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/poise-sched/poise/host/model"
@@ -186,7 +185,7 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		if math.IsNaN(w.loss[i]) || math.IsInf(w.loss[i], 0) {
 			return p.fault("loss of node %q: %v, expected a finite number", snap.Name(row), w.loss[i])
 		}
-		if mask := w.mask[i]; mask != 0 && !fitMask(mask, &job.Shape.Request.Device, snap.Free(row)) {
+		if mask := w.mask[i]; mask != 0 && !snap.MaskFits(row, mask, &job.Shape.Request.Device) {
 			ask := &job.Shape.Request.Device
 			return p.fault("devices of node %q: mask %b, expected %d devices with %d milli free", snap.Name(row), mask, ask.Count, ask.Milli)
 		}
@@ -200,20 +199,6 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		r.count(&r.rows[row])
 	}
 	return nil
-}
-
-// fitMask says whether the devices of a scorer's mask are as many as asked for
-// and have enough free.
-func fitMask(mask uint32, ask *poise.DeviceRequest, free []uint16) bool {
-	if bits.OnesCount32(mask) != int(ask.Count) || bits.Len32(mask) > len(free) {
-		return false
-	}
-	for ; mask != 0; mask &= mask - 1 {
-		if int32(free[bits.TrailingZeros32(mask)]) < ask.Milli {
-			return false
-		}
-	}
-	return true
 }
 
 // fault is an answer that no scorer may give.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -196,6 +197,21 @@ func (s *Snapshot) Free(row uint32) []uint16 {
 	p := s.hot[row>>pageShift]
 	i := int(row&pageMask) * p.stride
 	return p.free[i : i+n : i+n]
+}
+
+// MaskFits says whether the devices of a mask are as many as asked for and have
+// enough free on the row.
+func (s *Snapshot) MaskFits(row uint32, mask uint32, ask *poise.DeviceRequest) bool {
+	free := s.Free(row)
+	if bits.OnesCount32(mask) != int(ask.Count) || bits.Len32(mask) > len(free) {
+		return false
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		if int32(free[bits.TrailingZeros32(mask)]) < ask.Milli {
+			return false
+		}
+	}
+	return true
 }
 
 // Devices is the number of devices of the row's node.

@@ -1,0 +1,192 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// Guest is a plugin with its parameters, as filter and scorer of package sched.
+// It asks the plugin about rows in calls of bounded fuel and keeps nothing of
+// what it answers; it follows the snapshots of one State and belongs to one
+// goroutine, as the pipeline that uses it does.
+type Guest struct {
+	module   *Module
+	limits   Limits
+	settings []abi.Setting
+	counters *Counters
+	mirror   *mirror
+	pass     pass
+	// small takes up to smallRows rows: most passes look at few rows, and setting
+	// a small arena up costs less. large takes the others.
+	small, large *slot
+
+	impure  bool // said to be row-pure, and the audit found that it is not
+	epoch   uint64
+	changes uint64 // of the mirror, in this epoch
+	demand  *poise.Demand
+	profile abi.ProfileBlock
+}
+
+// smallRows is the row capacity of the small arena, and what a call is made with
+// at the least where the budget of a row allows it.
+const smallRows = 64
+
+// NewGuest binds a plugin to parameters. A wrong one gives a Fault of the code
+// configure that names it.
+func NewGuest(m *Module, params map[string]string) (*Guest, error) {
+	settings, err := m.Manifest.Settings(params)
+	if err != nil {
+		return nil, &Fault{Code: abi.CodeConfigure, Plugin: m.code.plugin(), Digest: m.Digest, Detail: "parameter " + err.Error()}
+	}
+	return &Guest{
+		module: m, limits: m.Limits(), settings: settings, counters: NewCounters(), mirror: newMirror(m.Manifest),
+	}, nil
+}
+
+// Module is the plugin's module.
+func (g *Guest) Module() *Module { return g.module }
+
+// Counters are what the plugin has done since the Guest was made.
+func (g *Guest) Counters() *Counters { return g.counters }
+
+// Symbols are the texts that have to have a number before the first pass: apply
+// the event to the State.
+func (g *Guest) Symbols() poise.SymbolsWanted {
+	m := g.module.Manifest
+	w := poise.SymbolsWanted{}
+	w.Labels = append(append(w.Labels, m.Labels...), m.Domains...)
+	for _, s := range g.settings {
+		if s.IsSymbol {
+			w.Values = append(w.Values, s.Symbol)
+		}
+	}
+	return w
+}
+
+// Filters says whether the plugin refuses nodes.
+func (g *Guest) Filters() bool { return g.module.exports(abi.Filter) }
+
+// Scores says whether the plugin ranks nodes.
+func (g *Guest) Scores() bool { return g.module.exports(abi.Score) }
+
+// rowPure says whether answers may be kept.
+func (g *Guest) rowPure() bool { return g.module.Manifest.RowPure && !g.impure }
+
+// Prepare implements sched.Preparer: it begins a pass.
+func (g *Guest) Prepare(snap *state.Snapshot, job *state.Job) uint64 {
+	g.mirror.follow(snap)
+	m := g.module.Manifest
+	again := !g.rowPure() || g.changes != g.mirror.changes
+	if d := snap.Demand(); m.WantsProfile && d != g.demand {
+		g.demand, g.profile, again = d, g.mirror.profileBlock(d), true
+	}
+	if g.changes = g.mirror.changes; again {
+		g.epoch++
+	}
+	g.begin(snap, job)
+	return g.epoch
+}
+
+// Key implements sched.Keyer.
+func (g *Guest) Key(job *state.Job) string {
+	m := g.module.Manifest
+	if !g.rowPure() {
+		return ""
+	}
+	key := ""
+	for _, field := range m.JobFields {
+		switch field {
+		case abi.FieldPriority:
+			key += fmt.Sprintf("p%d,", job.Priority)
+		case abi.FieldTasks:
+			key += fmt.Sprintf("n%d,", job.Tasks)
+		case abi.FieldRunTime:
+			key += fmt.Sprintf("r%d,", job.RunTime)
+		case abi.FieldTenant:
+			key += fmt.Sprintf("t%q,", job.Tenant)
+		}
+	}
+	if m.Wants(abi.TenantTasks) || len(m.Domains) > 0 {
+		key += fmt.Sprintf("o%q,", job.Tenant)
+	}
+	if m.Wants(abi.JobTasks) {
+		key += fmt.Sprintf("j%q,", job.ID)
+	}
+	return key
+}
+
+// ReasonText implements sched.Reasoner.
+func (g *Guest) ReasonText(code uint8) string {
+	text, _ := g.module.Manifest.Reason(uint32(code))
+	return text
+}
+
+// Use implements sched.Accountant.
+func (g *Guest) Use() poise.PluginUse { return g.pass.use }
+
+// Filter implements sched.Filter.
+func (g *Guest) Filter(b *state.Batch, reasons []poise.Reason) error {
+	return g.ask(b, abi.Filter, func(i int, a answer) *Fault {
+		code := a.reason()
+		if code == 0 {
+			reasons[i] = 0
+			return nil
+		}
+		if _, ok := g.module.Manifest.Reason(code); !ok || code > abi.MaxReason {
+			return g.fault(abi.CodeBadOutput, abi.Filter, "reason of node %q: %d, expected 0 or a key of the manifest's reasons", b.Snap.Name(b.Rows[i]), code)
+		}
+		reasons[i] = poise.NewPolicyReason(0, uint8(code))
+		return nil
+	})
+}
+
+// Score implements sched.Scorer.
+func (g *Guest) Score(b *state.Batch, loss []float64, devices []uint32) error {
+	m := g.module.Manifest
+	ask := &b.Job.Shape.Request.Device
+	return g.ask(b, abi.Score, func(i int, a answer) *Fault {
+		name := func() string { return b.Snap.Name(b.Rows[i]) }
+		l, mask := a.loss(), a.mask()
+		switch {
+		case l-l != 0: // NaN or an infinity
+			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected a finite number", name(), l)
+		case len(m.LossRange) == 2 && (l < m.LossRange[0] || l > m.LossRange[1]):
+			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected %v to %v as declared", name(), l, m.LossRange[0], m.LossRange[1])
+		case mask != 0 && !b.Snap.MaskFits(b.Rows[i], mask, ask):
+			return g.fault(abi.CodeBadOutput, abi.Score, "devices of node %q: mask %b, expected %d devices with %d milli free", name(), mask, ask.Count, ask.Milli)
+		}
+		loss[i], devices[i] = l, mask
+		return nil
+	})
+}
+
+// fault makes a Fault of this plugin and the job of the pass.
+func (g *Guest) fault(code abi.Code, export, format string, args ...any) *Fault {
+	return &Fault{
+		Code: code, Plugin: g.module.code.plugin(), Digest: g.module.Digest, Export: export, Job: string(g.pass.job.ID),
+		Detail: fmt.Sprintf(format, args...),
+	}
+}
+
+// Close frees the instances.
+func (g *Guest) Close() {
+	for _, s := range []*slot{g.small, g.large} {
+		if s != nil {
+			s.in.close()
+		}
+	}
+	g.small, g.large = nil, nil
+}
+
+// newInstance makes an instance; a failure carries the job.
+func (g *Guest) newInstance() (*instance, *Fault) {
+	in, err := g.module.instantiate(context.Background())
+	if err != nil {
+		return nil, asFault(abi.CodeConfigure, err)
+	}
+	return in, nil
+}

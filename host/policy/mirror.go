@@ -1,0 +1,256 @@
+package policy
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// mirror holds the columns that one plugin wants, for every row of the fleet, in
+// the bytes that guests see, and what is counted over all rows. It follows the
+// snapshots of one State; a call copies from it.
+type mirror struct {
+	manifest *abi.Manifest
+	columns  []abi.Column
+	dim      []int // per column: index of its dimension in dims, if it has one
+	dims     []string
+	version  uint64 // snapshot version followed to
+	started  bool
+
+	rows       int
+	hasDevices bool // a column devices is wanted
+	devices    int  // device slots a row, as many as any node has had
+	data       [][]byte
+	stride     []int
+	seen       []rowSeen
+
+	dimIndex  []int // of dims, in the snapshot's; -1 = not declared
+	knownDims int
+	symbols   symbolTable
+	fleet     fleetSums
+	domains   []domainCounts
+	// changes counts what a row-pure plugin sees of the fleet as a whole: sums and
+	// largest capacities, domains, device slots.
+	changes uint64
+}
+
+// rowSeen is what of a row is in the sums over the fleet.
+type rowSeen struct {
+	present   bool
+	described uint64
+	capacity  []int64 // per dimension of the plugin
+	allocated []int64
+	tasks     *state.TaskList
+	domain    []uint32 // symbol per key
+}
+
+func newMirror(m *abi.Manifest) *mirror {
+	r := &mirror{manifest: m, columns: m.AllColumns(), dims: m.Dims(), symbols: newSymbolTable()}
+	r.data, r.stride = make([][]byte, len(r.columns)), make([]int, len(r.columns))
+	r.dimIndex = make([]int, len(r.dims))
+	for _, c := range r.columns {
+		r.dim = append(r.dim, slices.Index(r.dims, c.Name))
+		r.hasDevices = r.hasDevices || c.Kind == abi.Devices
+	}
+	r.restart(0)
+	return r
+}
+
+// restart forgets all rows and makes room for so many devices on each.
+func (r *mirror) restart(devices int) {
+	r.started, r.rows, r.devices, r.seen = false, 0, devices, nil
+	r.fleet = newFleetSums(len(r.dims))
+	r.domains = make([]domainCounts, len(r.manifest.Domains))
+	for i := range r.domains {
+		r.domains[i] = newDomainCounts(r.manifest.Domains[i])
+	}
+	for i, c := range r.columns {
+		r.stride[i], r.data[i] = c.Stride(devices), nil
+	}
+	r.changes++
+}
+
+// follow brings the mirror to the snapshot.
+func (r *mirror) follow(snap *state.Snapshot) {
+	r.symbols.follow(snap)
+	if r.knownDims != len(snap.Dims()) {
+		r.knownDims = len(snap.Dims())
+		for i, name := range r.dims {
+			r.dimIndex[i] = slices.Index(snap.Dims(), name)
+		}
+		r.started = false // rows may have had a dimension that was not looked up
+	}
+	changes, ok := snap.ChangesSince(r.version)
+	if !ok || !r.started || len(changes) > snap.Rows() {
+		changes = nil
+		for row := range uint32(snap.Rows()) {
+			changes = append(changes, row)
+		}
+	}
+	r.grow(snap.Rows())
+	for _, row := range changes {
+		if n := snap.Devices(row); r.hasDevices && n > r.devices {
+			r.restart(n)
+			r.follow(snap)
+			return
+		}
+		r.update(snap, row)
+	}
+	r.started, r.version = true, snap.Version()
+	if r.fleet.settle(r.seen) {
+		r.changes++
+	}
+}
+
+func (r *mirror) grow(rows int) {
+	if rows <= r.rows {
+		return
+	}
+	r.rows = rows
+	for i := range r.data {
+		r.data[i] = append(r.data[i], make([]byte, rows*r.stride[i]-len(r.data[i]))...)
+	}
+	for len(r.seen) < rows {
+		r.seen = append(r.seen, rowSeen{
+			capacity: make([]int64, len(r.dims)), allocated: make([]int64, len(r.dims)), domain: make([]uint32, len(r.domains)),
+		})
+	}
+}
+
+// update writes a row's columns and takes its part of the sums anew.
+func (r *mirror) update(snap *state.Snapshot, row uint32) {
+	s := &r.seen[row]
+	r.recount(snap, row, s)
+	for i, c := range r.columns {
+		b := r.data[i][int(row)*r.stride[i]:][:r.stride[i]]
+		if !s.present {
+			clear(b)
+			continue
+		}
+		switch c.Kind {
+		case abi.Capacity:
+			putDouble(b, float64(s.capacity[r.dim[i]]))
+		case abi.Allocated:
+			putDouble(b, float64(s.allocated[r.dim[i]]))
+		case abi.Class:
+			binary.LittleEndian.PutUint32(b, r.symbols.label(snap, row, poise.ClassLabel))
+		case abi.Label:
+			binary.LittleEndian.PutUint32(b, r.symbols.label(snap, row, c.Name))
+		case abi.Devices:
+			clear(b)
+			if snap.Kinds()[snap.Kind(row)] == c.Name {
+				for d, free := range snap.Free(row) {
+					binary.LittleEndian.PutUint16(b[2*d:], free)
+				}
+			}
+		case abi.DeviceModel:
+			model := uint32(0)
+			if snap.Kinds()[snap.Kind(row)] == c.Name {
+				model = r.symbols.id(snap.Models()[snap.Model(row)])
+			}
+			binary.LittleEndian.PutUint32(b, model)
+		case abi.RunningTasks:
+			binary.LittleEndian.PutUint32(b, uint32(snap.Running(row)))
+		}
+	}
+}
+
+// recount replaces what the row has in the sums.
+func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) {
+	was := *s
+	present := snap.Present(row)
+	described := present && (!was.present || was.described != snap.Described(row))
+	if was.present && (!present || described) {
+		r.fleet.remove(was.capacity)
+	}
+	for i := range r.domains {
+		if was.present {
+			r.domains[i].remove(was.domain[i], s)
+		}
+	}
+	*s = rowSeen{present: present, capacity: was.capacity, allocated: was.allocated, domain: was.domain}
+	if !present {
+		if was.present && len(r.domains) > 0 {
+			r.changes++
+		}
+		return
+	}
+	s.described, s.tasks = snap.Described(row), snap.Tasks(row)
+	for d := range r.dims {
+		s.capacity[d], s.allocated[d] = r.amounts(snap, row, d)
+	}
+	if described {
+		r.fleet.add(s.capacity)
+	}
+	for i := range r.domains {
+		s.domain[i] = r.symbols.label(snap, row, r.domains[i].key)
+		r.domains[i].add(s.domain[i], s)
+		r.changes++
+	}
+}
+
+// amounts gives capacity and allocated of a row in a dimension of the plugin. A
+// device resource counts in milli-devices.
+func (r *mirror) amounts(snap *state.Snapshot, row uint32, dim int) (capacity, allocated int64) {
+	if i := r.dimIndex[dim]; i >= 0 && snap.Capacity(row, i) > 0 {
+		return snap.Capacity(row, i), snap.Allocated(row, i)
+	}
+	if snap.Kind(row) == 0 || snap.Kinds()[snap.Kind(row)] != r.dims[dim] {
+		if i := r.dimIndex[dim]; i >= 0 {
+			return 0, snap.Allocated(row, i)
+		}
+		return 0, 0
+	}
+	free := snap.Free(row)
+	capacity = int64(len(free)) * poise.WholeDevice
+	allocated = capacity
+	for _, f := range free {
+		allocated -= int64(f)
+	}
+	return capacity, allocated
+}
+
+func putDouble(b []byte, v float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(v)) }
+
+// symbolTable finds the number of a text in the snapshot's symbols.
+type symbolTable struct{ ids map[string]uint32 }
+
+func newSymbolTable() symbolTable { return symbolTable{ids: map[string]uint32{}} }
+
+func (t *symbolTable) follow(snap *state.Snapshot) {
+	texts := snap.Symbols()
+	for id := len(t.ids); id < len(texts); id++ {
+		t.ids[texts[id]] = uint32(id)
+	}
+}
+
+// id gives the number of a text that events have brought. It is a fault of the
+// caller to ask for another one.
+func (t *symbolTable) id(text string) uint32 {
+	id, ok := t.ids[text]
+	if !ok {
+		panic("BUG: no symbol for " + text)
+	}
+	return id
+}
+
+func (t *symbolTable) label(snap *state.Snapshot, row uint32, key string) uint32 {
+	labels := snap.Labels(row)
+	i, ok := slices.BinarySearchFunc(labels, key, func(l poise.Label, key string) int {
+		switch {
+		case l.Key < key:
+			return -1
+		case l.Key > key:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return 0
+	}
+	return t.id(labels[i].Value)
+}

@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"hash/fnv"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// pass is one job's look at rows, under one budget.
+type pass struct {
+	number  uint64
+	snap    *state.Snapshot
+	job     *state.Job
+	block   abi.JobBlock
+	domains []abi.DomainBlock
+	use     poise.PluginUse
+
+	perRow int64 // fuel that a row adds to the budget
+	left   int64 // fuel
+	limit  int   // rows of the next call
+	least  int   // rows of a call that a full call's fuel is enough for, as budgeted
+	audit  bool
+	sample []uint32 // scratch of the audit
+}
+
+// begin readies a pass. Rows add to its budget when they are asked about.
+func (g *Guest) begin(snap *state.Snapshot, job *state.Job) {
+	p, m := &g.pass, g.module.Manifest
+	p.number++
+	p.snap, p.job = snap, job
+	p.block = g.mirror.jobBlock(job, jobSeed(job))
+	p.domains = nil
+	if len(m.Domains) > 0 {
+		p.domains = g.mirror.domainBlocks(job.Tenant)
+	}
+	p.use = poise.PluginUse{Name: g.module.code.plugin(), Digest: g.module.Digest}
+	p.perRow = g.limits.RowFuel
+	if m.WantsProfile {
+		p.perRow += g.limits.ShapeFuel * int64(len(g.profile.Shapes)) * int64(max(1, g.mirror.devices))
+	}
+	p.left = g.limits.JobFuel
+	p.limit = int(min(max(g.limits.CallFuel/p.perRow, 1), abi.MaxRows))
+	p.least = min(p.limit, smallRows)
+	p.audit = g.rowPure()
+}
+
+// jobSeed gives a number that is the same in every attempt at the job.
+func jobSeed(job *state.Job) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(job.ID))
+	return h.Sum64()
+}
+
+// ask puts the rows of a batch to the guest, in as many calls as it takes, and
+// reads what it says about each. i is the row's index in the batch.
+func (g *Guest) ask(b *state.Batch, export string, read func(i int, a answer) *Fault) error {
+	audited := g.pass.audit
+	f := g.askRows(b, export, read)
+	if f == nil && audited != g.pass.audit {
+		// The audit found that it is not row-pure: begin again as for any other.
+		g.pass.number++
+		f = g.askRows(b, export, read)
+	}
+	if f == nil {
+		return nil
+	}
+	f.Job = string(b.Job.ID)
+	g.counters.fault(f.Code)
+	return f
+}
+
+func (g *Guest) askRows(b *state.Batch, export string, read func(i int, a answer) *Fault) *Fault {
+	p := &g.pass
+	for at := 0; at < len(b.Rows); {
+		rest := b.Rows[at:]
+		s, f := g.slot(min(p.limit, len(rest)))
+		if f != nil {
+			return f
+		}
+		w := cut(rest, min(p.limit, s.layout.Sizes.Rows))
+		used, full, f := g.call(s, export, w, rest)
+		switch {
+		case f == nil:
+		case f.Code == abi.CodeFuel && full && w.rows > p.least:
+			// With fewer rows the same answers need less fuel.
+			g.discard(s)
+			p.limit = max(w.rows/2, p.least)
+			continue
+		default:
+			g.discard(s)
+			return f
+		}
+		arena := s.arena()
+		a := answer{values: arena[s.layout.Values:]}
+		if s.layout.Masks != 0 {
+			a.masks = arena[s.layout.Masks:]
+		}
+		for i := range w.candidates {
+			a.row = w.at(rest, i)
+			if f := read(at+i, a); f != nil {
+				g.discard(s)
+				return f
+			}
+		}
+		if p.audit && !g.passes(b, export, rest[:w.candidates], a, w) {
+			g.impure, p.audit = true, false
+			g.counters.impure()
+			return nil
+		}
+		at += w.candidates
+		p.limit = g.nextLimit(used, w.rows)
+	}
+	return nil
+}
+
+// nextLimit sizes the next call so that it uses three quarters of a call's fuel
+// if its rows cost what those of the last one did.
+func (g *Guest) nextLimit(used int64, rows int) int {
+	each := max(used/int64(rows), 1)
+	return int(min(max(g.limits.CallFuel*3/4/each, int64(g.pass.least)), abi.MaxRows))
+}
+
+// call lays rows out and makes one call. full says that it had the fuel of a
+// whole call.
+func (g *Guest) call(s *slot, export string, w window, rows []uint32) (used int64, full bool, f *Fault) {
+	p := &g.pass
+	g.lay(s, w, rows)
+	p.left += int64(w.rows) * p.perRow
+	fuel := min(g.limits.CallFuel, p.left)
+	base := s.base
+	used, f = s.in.call(export, fuel, base, base+uint32(s.layout.Job), base+uint32(s.layout.Out))
+	p.left -= min(used, fuel)
+	p.use.Calls++
+	p.use.Rows += w.rows
+	p.use.Fuel += min(used, fuel)
+	g.counters.call(w.rows, min(used, fuel))
+	if f != nil && fuel < g.limits.CallFuel {
+		f.Detail += " (the rest of the job's budget)"
+	}
+	return used, fuel == g.limits.CallFuel, f
+}

@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/poise-sched/poise/abi"
+)
+
+// slot is an instance and the arena in its memory.
+type slot struct {
+	in     *instance
+	layout *abi.Layout
+	base   uint32 // pointer to the arena
+	pass   uint64 // the pass that it was set up for
+}
+
+// arena gives the arena's bytes. A call may move the memory: take it anew after
+// each one.
+func (s *slot) arena() []byte {
+	return s.in.memory()[s.base:][:s.layout.Size]
+}
+
+// slot gives a slot with room for so many rows, set up for this pass.
+func (g *Guest) slot(rows int) (*slot, *Fault) {
+	place, room := &g.small, smallRows
+	if rows > smallRows {
+		place = &g.large
+		room = min(max(1<<bits.Len(uint(g.mirror.rows-1)), 2*smallRows), abi.MaxRows)
+	}
+	s := *place
+	if s != nil && !g.roomy(s.layout) {
+		g.discard(s)
+		s = nil
+	}
+	if s != nil && s.pass != g.pass.number && !s.in.restore(s.base, s.base+uint32(s.layout.Size)) {
+		g.discard(s) // its memory has grown
+		s = nil
+	}
+	if s == nil {
+		var f *Fault
+		if s, f = g.newSlot(room); f != nil {
+			return nil, f
+		}
+		*place = s
+	}
+	if s.pass != g.pass.number {
+		g.setUp(s)
+	}
+	return s, nil
+}
+
+// roomy says whether the blocks of the pass have room in the layout.
+func (g *Guest) roomy(l *abi.Layout) bool {
+	want := g.sizes(l.Sizes.Rows)
+	for i, n := range want.Values {
+		if n > l.Sizes.Values[i] {
+			return false
+		}
+	}
+	return want.Devices == l.Sizes.Devices && want.Shapes <= l.Sizes.Shapes && want.ShapeModels <= l.Sizes.ShapeModels
+}
+
+// sizes gives what the blocks of the pass need.
+func (g *Guest) sizes(rows int) abi.Sizes {
+	s := abi.Sizes{Rows: rows, Devices: g.mirror.devices}
+	if g.module.Manifest.WantsProfile {
+		s.Shapes = len(g.profile.Shapes)
+		for i := range g.profile.Shapes {
+			s.ShapeModels += len(g.profile.Shapes[i].Models)
+		}
+	}
+	for i := range g.pass.domains {
+		s.Values = append(s.Values, len(g.pass.domains[i].Values))
+	}
+	return s
+}
+
+// newSlot makes an instance with an arena for so many rows, or for fewer where
+// the guest has no memory for them.
+func (g *Guest) newSlot(rows int) (*slot, *Fault) {
+	in, f := g.newInstance()
+	if f != nil {
+		return nil, f
+	}
+	for ; ; rows /= 2 {
+		s := g.sizes(rows)
+		// Room to grow, so that a new value or shape does not mean a new instance.
+		s.Shapes, s.ShapeModels = roundUp(s.Shapes), roundUp(s.ShapeModels)
+		for i := range s.Values {
+			s.Values[i] = roundUp(s.Values[i])
+		}
+		layout, err := abi.NewLayout(g.module.Manifest, s)
+		if err != nil {
+			in.close()
+			return nil, g.fault(abi.CodeMemory, abi.Alloc, "%v", err)
+		}
+		base, err := in.alloc(uint32(layout.Size))
+		if err != nil {
+			in.close()
+			return nil, asFault(abi.CodeTrap, err)
+		}
+		if base == 0 && rows > smallRows {
+			continue
+		}
+		if base == 0 {
+			in.close()
+			return nil, g.fault(abi.CodeMemory, abi.Alloc, "%d bytes for %d rows: none, expected a pointer", layout.Size, rows)
+		}
+		if err := in.seal(); err != nil {
+			in.close()
+			return nil, asFault(abi.CodeTrap, err)
+		}
+		return &slot{in: in, layout: layout, base: base}, nil
+	}
+}
+
+// roundUp gives the next power of two, 0 for 0.
+func roundUp(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint(n-1))
+}
+
+// setUp writes all blocks but table and columns. What an earlier pass left in
+// the arena goes.
+func (g *Guest) setUp(s *slot) {
+	arena := s.arena()
+	clear(arena)
+	for i, v := range g.settings {
+		word := v.Bits
+		if v.IsSymbol {
+			word = uint64(g.mirror.symbols.id(v.Symbol))
+		}
+		binary.LittleEndian.PutUint64(arena[s.layout.Params+8*i:], word)
+	}
+	s.layout.PutJob(arena, s.base, &g.pass.block)
+	fleet := g.mirror.fleet.block()
+	s.layout.PutFleet(arena, s.base, &fleet)
+	s.layout.PutDomains(arena, s.base, g.pass.domains)
+	s.layout.PutProfile(arena, s.base, &g.profile)
+	s.pass = g.pass.number
+}
+
+// discard gives up a slot after a fault, or one that is too small.
+func (g *Guest) discard(s *slot) {
+	s.in.close()
+	if g.small == s {
+		g.small = nil
+	}
+	if g.large == s {
+		g.large = nil
+	}
+}
+
+// answer reads what a guest wrote for one row.
+type answer struct {
+	values, masks []byte
+	row           int
+}
+
+func (a answer) reason() uint32 { return binary.LittleEndian.Uint32(a.values[4*a.row:]) }
+
+func (a answer) loss() float64 {
+	return math.Float64frombits(binary.LittleEndian.Uint64(a.values[8*a.row:]))
+}
+
+// mask gives the device mask, 0 where the plugin does not choose devices.
+func (a answer) mask() uint32 {
+	if a.masks == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(a.masks[4*a.row:])
+}

@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"encoding/binary"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// window is what one call is about: either a block of neighbouring rows, copied
+// column by column, of which some are candidates, or the candidates alone.
+type window struct {
+	candidates int // from the front of the rows that are left to ask about
+	rows       int // of the table
+	block      bool
+	first      uint32 // row of a block's beginning
+}
+
+// cut takes a window of at most limit table rows from the front of rows: a block
+// where at least half of its rows are asked about.
+func cut(rows []uint32, limit int) window {
+	n := 1
+	for n < len(rows) && rows[n] > rows[n-1] && int(rows[n]-rows[0]) < limit {
+		n++
+	}
+	if span := int(rows[n-1]-rows[0]) + 1; n >= span/2 && n >= min(len(rows), smallRows) {
+		return window{candidates: n, rows: span, block: true, first: rows[0]}
+	}
+	n = min(len(rows), limit)
+	return window{candidates: n, rows: n}
+}
+
+// at gives the table row of candidate i.
+func (w *window) at(rows []uint32, i int) int {
+	if w.block {
+		return int(rows[i] - w.first)
+	}
+	return i
+}
+
+// lay writes table, columns and candidate bits for a window, and clears the
+// outputs.
+func (g *Guest) lay(s *slot, w window, rows []uint32) {
+	l, arena := s.layout, s.arena()
+	l.PutTable(arena, s.base, w.rows)
+	bits := arena[l.Candidate:][:(w.rows+63)/64*8]
+	clear(bits)
+	for i := range w.candidates {
+		r := w.at(rows, i)
+		bits[r/8] |= 1 << (r % 8)
+	}
+	clear(arena[l.Values:][:8*w.rows])
+	if l.Masks != 0 {
+		clear(arena[l.Masks:][:4*w.rows])
+	}
+	for i := range l.Columns {
+		c := &l.Columns[i]
+		to := arena[c.Offset:][:w.rows*c.Stride]
+		switch from := g.mirror.data[i]; {
+		case perCall(c.Kind):
+			g.compute(to, c.Kind, w, rows)
+		case w.block:
+			copy(to, from[int(w.first)*c.Stride:])
+		default:
+			gather(to, from, rows[:w.candidates], c.Stride)
+		}
+	}
+}
+
+// gather copies the elements of the rows, one after the other.
+func gather(to, from []byte, rows []uint32, stride int) {
+	switch stride {
+	case 8:
+		for i, row := range rows {
+			*(*[8]byte)(to[8*i:]) = *(*[8]byte)(from[8*row:])
+		}
+	case 4:
+		for i, row := range rows {
+			*(*[4]byte)(to[4*i:]) = *(*[4]byte)(from[4*row:])
+		}
+	default:
+		for i, row := range rows {
+			copy(to[i*stride:(i+1)*stride], from[int(row)*stride:])
+		}
+	}
+}
+
+// perCall says whether a column depends on more than its row.
+func perCall(k abi.Kind) bool {
+	switch k {
+	case abi.Taints, abi.Selectors, abi.TenantTasks, abi.JobTasks, abi.Age:
+		return true
+	}
+	return false
+}
+
+// compute writes a column that depends on the job or on the time.
+func (g *Guest) compute(to []byte, k abi.Kind, w window, rows []uint32) {
+	for r := range w.rows {
+		row := w.first + uint32(r)
+		if !w.block {
+			row = rows[r]
+		}
+		switch {
+		case !g.pass.snap.Present(row):
+			clear(to[r*abi.Column{Kind: k}.Stride(0):][:abi.Column{Kind: k}.Stride(0)])
+		case k == abi.TenantTasks || k == abi.JobTasks:
+			binary.LittleEndian.PutUint32(to[4*r:], g.tasks(row, k))
+		case k == abi.Age:
+			putDouble(to[8*r:], float64(max(g.pass.snap.At()-g.pass.snap.Joined(row), 0)))
+		default:
+			binary.LittleEndian.PutUint64(to[8*r:], g.bits(row, k))
+		}
+	}
+}
+
+// tasks counts the tasks of the job or of its tenant on a row.
+func (g *Guest) tasks(row uint32, k abi.Kind) uint32 {
+	n := uint32(0)
+	for l := g.pass.snap.Tasks(row); l != nil; l = l.Next {
+		if k == abi.TenantTasks && l.Task.Tenant == g.pass.job.Tenant || k == abi.JobTasks && l.Task.Job == g.pass.job.ID {
+			n++
+		}
+	}
+	return n
+}
+
+// bits gives the element of the column taints or selectors.
+func (g *Guest) bits(row uint32, k abi.Kind) uint64 {
+	snap, shape := g.pass.snap, g.pass.job.Shape
+	word := uint64(0)
+	if k == abi.Selectors {
+		for i := range shape.Selectors[:min(len(shape.Selectors), 64)] {
+			if shape.Selectors[i].Matches(snap.Labels(row)) {
+				word |= 1 << i
+			}
+		}
+		return word
+	}
+	if !snap.Tainted(row) {
+		return 0
+	}
+	taints := snap.Taints(row)
+	for i := range taints {
+		switch taints[i].Effect {
+		case poise.NoSchedule:
+			word |= abi.TaintNoSchedule
+		case poise.NoExecute:
+			word |= abi.TaintNoExecute
+		}
+		if !poise.Tolerates(shape.Tolerations, &taints[i]) {
+			word |= abi.TaintUntolerated
+		}
+	}
+	return word
+}
