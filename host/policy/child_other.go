@@ -1,0 +1,9 @@
+//go:build !unix || freebsd || dragonfly
+
+package policy
+
+import "runtime/debug"
+
+// limitProcess puts this process under the limits on compiling that this system
+// has: the garbage collector's. The parent's clock bounds the time.
+func limitProcess(l Limits) { debug.SetMemoryLimit(l.CompileMemory / 4 * 3) }
