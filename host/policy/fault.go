@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -77,4 +78,13 @@ func (f *Fault) kind() poise.Kind {
 		return poise.Unavailable
 	}
 	return poise.Invalid
+}
+
+// asFault gives the Fault in err's chain, or wraps err as one of the code.
+func asFault(code abi.Code, err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return &Fault{Code: code, Err: err}
 }
