@@ -33,6 +33,7 @@ mod block;
 mod device;
 mod manifest;
 mod policy;
+mod scratch;
 mod table;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -43,6 +44,7 @@ pub use block::{Domain, DomainValue, Fleet, Job, Profile, Shape};
 pub use device::{best_fit, enough, free_total, lowest_whole};
 pub use manifest::{dim_of, json, Spec};
 pub(crate) use policy::{column_dim, column_kind, column_name, column_type, instead, param_type, policy};
+pub use scratch::Scratch;
 pub use table::{Candidates, Column, Devices, Memory, Reader, Value};
 
 /// A text as the host knows it: two are equal if and only if the texts are.
