@@ -8,7 +8,7 @@ type scan struct {
 	groups     int    // entries of the local declarations
 	localsFrom int    // behind the number of entries
 	codeFrom   int
-	targets    int
+	targets    int // control targets, see Limits
 
 	tableWrite  int // offsets of the first of its kind, -1 if none
 	segmentDrop int
@@ -56,6 +56,7 @@ type scanner struct {
 	m      *module
 	s      *scan
 	frames []frame
+	loops  int // frames that are loops
 	open   int // site that the present stretch is charged at
 }
 

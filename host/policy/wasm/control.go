@@ -8,7 +8,10 @@ func (c *scanner) control(at int, op opcode) {
 		c.open = dead
 	case opBlock, opLoop, opIf:
 		c.blockType()
-		c.s.targets++
+		if op == opLoop {
+			c.loops++
+		}
+		c.target()
 		c.frames = append(c.frames, frame{op: op, outer: c.open, lowest: len(c.frames)})
 		switch op {
 		case opLoop:
@@ -31,7 +34,7 @@ func (c *scanner) control(at int, op opcode) {
 		c.open = dead
 	case opBrIf:
 		c.label()
-		c.s.targets++
+		c.target()
 		c.begin(siteCharge, false)
 	case opBrTable:
 		n := c.count("labels")
@@ -41,7 +44,6 @@ func (c *scanner) control(at int, op opcode) {
 				return
 			}
 		}
-		c.s.targets += n + 1
 		c.open = dead
 	case opReturn:
 		c.leave(0)
@@ -50,6 +52,9 @@ func (c *scanner) control(at int, op opcode) {
 		c.failAt(at, RuleOpcode, "instruction: %s, expected one of core 2.0", op)
 	}
 }
+
+// target counts a control target.
+func (c *scanner) target() { c.s.targets += max(c.loops, 1) }
 
 // blockType reads the type of a construct: none, a value or a function type.
 func (c *scanner) blockType() {
@@ -87,6 +92,9 @@ func (c *scanner) close() {
 	c.frames = c.frames[:last]
 	if last == 0 {
 		return
+	}
+	if f.op == opLoop {
+		c.loops--
 	}
 	c.leave(f.lowest)
 	if f.lowest >= last {

@@ -8,9 +8,12 @@ type Limits struct {
 	Body      int // bytes of one function
 	Targets   int // control targets of one function, see below
 
-	// A control target is whatever makes a compiler start a new block: block,
-	// loop, if, br_if, and each entry of a br_table. A function counts at least
-	// one. Locals include the parameters.
+	// A control target is a block, loop, if or br_if: what makes a compiler
+	// start a new block. It counts once for each loop that it is in (a loop is in
+	// itself), and at least once, since compilers carry locals around loops:
+	// 1,000 loops in each other with 60 locals compile for 9 s, one after the
+	// other for 0.1 s. A function counts at least one target. Entries of a
+	// br_table are free: 4,000 compile in 30 ms. Locals include the parameters.
 	TargetsByLocals      int // targets times locals of one function
 	TotalTargetsByLocals int // the same, summed over all functions
 

@@ -177,9 +177,14 @@ func (m *module) consistent(r *reader) {
 
 // custom keeps the bounds of the name section and skips the others.
 func (m *module) custom(r *reader) {
-	if r.name() == "name" && r.err == nil {
-		m.names = span{r.pos, r.end}
+	at := r.pos
+	if r.name() != "name" || r.err != nil {
+		return
 	}
+	if m.names.from > 0 {
+		r.failAt(at, RuleFormat, "name section: expected once")
+	}
+	m.names = span{r.pos, r.end}
 }
 
 func (m *module) section(id byte, r *reader) {
