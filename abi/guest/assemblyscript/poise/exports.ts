@@ -2,8 +2,7 @@
 
 import { describe } from "./manifest";
 
-// A literal would do, were its bytes not to be laid out by hand: pointer and
-// length, as poise_describe promises them.
+// Pointer and length, as poise_describe promises them.
 const described = memory.data(8, 8);
 
 // poise_abi_v1 marks the major version; the result is the minor one.
@@ -18,11 +17,15 @@ export function poise_describe(): usize {
   return described;
 }
 
-// poise_alloc gives memory that is kept for ever, or 0. The allocator of the
-// stub runtime traps where memory cannot grow, so it grows here first.
+// The most that the allocator of the stub runtime gives at once.
+const LARGEST: u64 = 1 << 30;
+
+// poise_alloc gives memory that is kept for ever, or 0. That allocator traps
+// where memory cannot grow, so it grows here first.
 export function poise_alloc(size: usize, align: usize): usize {
-  const end = <u64>heap.alloc(0) + <u64>size + <u64>align + 64;
-  const pages = <i64>((end + 0xffff) >> 16) - <i64>memory.size();
-  if (pages > 0xffff || (pages > 0 && memory.grow(<i32>pages) < 0)) return 0;
+  if (<u64>size + <u64>align >= LARGEST) return 0;
+  const end = <u64>heap.alloc(0) + <u64>size + <u64>align + 32; // two headers of the allocator
+  const pages = <i32>((end + 0xffff) >> 16) - memory.size();
+  if (pages > 0 && memory.grow(pages) < 0) return 0;
   return (heap.alloc(size + align) + align - 1) & ~(align - 1);
 }
