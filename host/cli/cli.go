@@ -35,6 +35,10 @@ func Run(args []string, s Streams) int {
 	if err == nil {
 		return 0
 	}
+	var child compileFailed
+	if errors.As(err, &child) {
+		return int(child) // its parent reads the rest
+	}
 	fmt.Fprintf(s.Err, "poise: %v\n", err)
 	var usage *usageError
 	if errors.As(err, &usage) {
@@ -82,7 +86,7 @@ func newRoot(s Streams) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newSim(s), newClass(s), newVersion(s))
+	root.AddCommand(newSim(s), newClass(s), newVersion(s), newCompile(s))
 	return root
 }
 

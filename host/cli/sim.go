@@ -29,6 +29,7 @@ type simOptions struct {
 	html     string
 	model    bool
 	svg      string
+	weight   float64
 }
 
 func newSim(s Streams) *cobra.Command {
@@ -51,7 +52,8 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.thin, "thin", 1, "keep every n-th node of each make")
 	f.IntVar(&o.copies, "copies", 1, "replay: run the jobs so many times over, each copy shifted by up to 24 h")
 	f.DurationVar(&o.from, "from", 0, "replay: measure from this time on")
-	f.StringArrayVar(&o.params, "param", nil, "constant of the idle-balance policies, KEY=VALUE; repeatable")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of a plugin, or constant of the idle-balance policies, KEY=VALUE; repeatable")
+	f.Float64Var(&o.weight, "weight", 0, "plugins: add the plugin's loss with this weight to that of idle-balance-spread; 0 = in its place")
 	f.BoolVar(&o.model, "model", true, "group the nodes into classes: class labels, and whole classes left out of a decision")
 	f.StringVarP(&o.output, "output", "o", "table", "table, json or csv")
 	f.StringVar(&o.html, "html", "", "also write a page with curves and utilisation to this file")
@@ -132,7 +134,7 @@ func newSimRun(s Streams) *cobra.Command {
 	}
 	o.flags(cmd.Flags())
 	cmd.Flags().StringVar(&jobs, "jobs", "", "jobs: an openb pod CSV (plain or gzip), or Poise's YAML or JSONL")
-	cmd.Flags().StringVar(&policy, "policy", idleBalance, "policy: "+strings.Join(policyNames(), ", "))
+	cmd.Flags().StringVar(&policy, "policy", idleBalance, "policy: "+strings.Join(policyNames(), ", ")+", or the path of a plugin's .wasm")
 	cmd.Flags().Int64Var(&seed, "seed", 42, "seed of the arrival list, of copies and of seeded ties")
 	cmd.Flags().StringArrayVar(&why, "why", nil, "explain the decision on the job of this name or id; repeatable")
 	return cmd
@@ -157,7 +159,7 @@ func newSimCompare(s Streams) *cobra.Command {
 	}
 	o.flags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&jobs, "jobs", nil, "job files; repeatable or separated by commas")
-	cmd.Flags().StringSliceVar(&policies, "policy", policyNames(), "policies; repeatable or separated by commas")
+	cmd.Flags().StringSliceVar(&policies, "policy", policyNames(), "policies, or paths of plugins; repeatable or separated by commas")
 	cmd.Flags().StringVar(&seeds, "seeds", "42", "seeds: numbers and ranges, such as 42,45-47")
 	return cmd
 }

@@ -44,7 +44,16 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 	if len(jobs) == 0 || jobs[0] == "" {
 		return usagef("--jobs: not given, expected a job file")
 	}
-	params, err := parseParams(o.params)
+	if !(o.weight >= 0) || o.weight > 1e6 {
+		return usagef("--weight %v: expected 0 to 1e6", o.weight)
+	}
+	field, done, err := contenders(policies)
+	if err != nil {
+		return err
+	}
+	defer done()
+	given, others := splitParams(o.params, field)
+	params, err := parseParams(others)
 	if err != nil {
 		return err
 	}
@@ -61,13 +70,15 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 			return err
 		}
 	}
-	for _, name := range policies { // a wrong name fails before anything runs
-		if o.profile == "online" && name == "fgd" {
+	for i := range field { // a wrong name or parameter fails before anything runs
+		if o.profile == "online" && field[i].name == "fgd" {
 			return usagef("--profile online: fgd takes its typical tasks from the whole workload, expected --profile workload or none")
 		}
-		if _, err := newPolicy(name, &params, workloads[0].requests); err != nil {
+		e, err := field[i].enter(&params, given, o.weight, workloads[0].requests)
+		if err != nil {
 			return err
 		}
+		e.close()
 	}
 
 	var classes *model.Model
@@ -83,12 +94,12 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 	explanations := &explanations{names: why, found: map[string][]explained{}}
 	i := 0
 	for _, w := range workloads {
-		for _, name := range policies {
+		for c := range field {
 			for _, seed := range seeds {
 				slot := &results[i]
 				i++
 				group.Go(func() error {
-					r, err := runOne(o, &params, nodes, classes, w, name, seed, explanations)
+					r, err := runOne(o, &params, given, nodes, classes, w, &field[c], seed, explanations)
 					*slot = r
 					progress.Step()
 					return err
@@ -126,15 +137,19 @@ func readWorkload(path string, whole bool) (*workload, error) {
 	return w, err
 }
 
-func runOne(o *simOptions, params *settings, nodes []poise.Node, classes *model.Model, w *workload, name string, seed int64, x *explanations) (*sim.Result, error) {
-	policy, err := newPolicy(name, params, w.requests)
+func runOne(
+	o *simOptions, params *settings, given map[string]string, nodes []poise.Node, classes *model.Model,
+	w *workload, c *contender, seed int64, x *explanations,
+) (*sim.Result, error) {
+	e, err := c.enter(params, given, o.weight, w.requests)
 	if err != nil {
 		return nil, err
 	}
-	policy.Seed += uint64(seed)
-	o.setTies(&policy)
+	defer e.close()
+	e.policy.Seed += uint64(seed)
+	o.setTies(&e.policy)
 	config := sim.Config{
-		Policy: policy, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Model: classes,
+		Policy: e.policy, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
 	if len(x.names) == 0 {
