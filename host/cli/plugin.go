@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// newPlugin is the group of commands that serve the author of a plugin.
+func newPlugin(s Streams) *cobra.Command {
+	group := &cobra.Command{
+		Use:   "plugin",
+		Short: "Make, examine and check policy plugins",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	return group
+}
