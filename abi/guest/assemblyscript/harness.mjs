@@ -10,10 +10,21 @@
 //   }).losses
 
 import { readFileSync } from "node:fs";
-import { layOut, MAGIC } from "./layout.mjs";
+import { freeDevices, layOut, MAGIC } from "./layout.mjs";
 
 export function load(path) {
   return new Policy(new WebAssembly.Module(readFileSync(path)));
+}
+
+// checkMask refuses a mask that does not name as many devices as asked for, each
+// with enough free. 0 leaves the choice to the host.
+function checkMask(mask, row, node, { count = 0, milli = 1000, kind = "gpu" }) {
+  if (mask === 0) return;
+  const free = freeDevices(node, kind);
+  const taken = Array.from({ length: 32 }, (_, d) => d).filter((d) => (mask >>> d) & 1);
+  if (taken.length !== count || taken.some((d) => !(free[d] >= milli))) {
+    throw new Error(`devices of node ${row}: [${taken}] of [${free}], expected ${count} with ${milli} free`);
+  }
 }
 
 class Policy {
@@ -38,6 +49,7 @@ class Policy {
       }
     });
     const masks = at.masks ? rows.map((_, row) => view.getUint32(at.masks + 4 * row, true)) : rows.map(() => 0);
+    masks.forEach((mask, row) => checkMask(mask, row, rows[row], scene.job?.devices ?? {}));
     return { losses, masks };
   }
 

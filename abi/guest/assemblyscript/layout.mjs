@@ -38,6 +38,11 @@ function cells(node) {
   return found;
 }
 
+// freeDevices gives the free amounts of a node's devices of a kind.
+export function freeDevices(node, kind) {
+  return cells(node)[`devices:${kind}`] ?? [];
+}
+
 const up = (size) => (size + 7) & ~7;
 const bigint = (value) => BigInt.asUintN(64, BigInt(value));
 

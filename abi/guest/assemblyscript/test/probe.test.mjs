@@ -43,7 +43,12 @@ test("devices", () => {
   assert.deepEqual(read("devices", 0), [3499, 100, 0]);
   assert.deepEqual(read("devices", 2), [2, 0, 0]);
   assert.deepEqual(read("devices", 3), [9, 0, 0], "not enough devices: no mask");
-  assert.deepEqual(probe.score({ nodes, params: { given: 1 } }).masks, [1, 0, 0]);
+  const masks = (devices, what = "columns") => probe.score({ nodes, job: { devices }, params: { given: 1, what } }).masks;
+  assert.deepEqual(masks({ count: 2 }), [0b1001, 0, 0]);
+  assert.deepEqual(masks({ count: 1, milli: 100 }), [1, 1, 0]);
+  assert.deepEqual(masks({}), [0, 0, 0]);
+  assert.throws(() => masks({ count: 1 }, "masks"), /devices of node 0: \[1\] of/, "400 are not 1000");
+  assert.throws(() => masks({ count: 2, milli: 100 }, "masks"), /expected 2 with 100 free/);
   for (let slots = 0; slots <= 32; slots++) {
     const free = Array.from({ length: slots }, (_, d) => (d * 373 + 1000) % 65536);
     const sum = free.reduce((a, b) => a + b, 0);

@@ -170,7 +170,8 @@ function read(table: Table, job: Job, row: u32, n: u32): f64 {
 export function poise_score(table: Table, job: Job, out: Out): i32 {
   for (let row: u32 = 0; row < table.rows; row++) {
     out.losses[row] = read(table, job, row, <u32>i.of(table));
-    out.masks[row] = gpus.of(table).row(row, table.slots).lowest(1, 1000, table.slots);
+    const mine = gpus.of(table).row(row, table.slots);
+    out.masks[row] = what.of(table) == 1 ? 0b10 : mine.lowest(job.deviceCount, job.deviceMilli, table.slots);
   }
   return 0;
 }
