@@ -209,7 +209,8 @@ macro_rules! policy {
         }
 
         $(
-            #[cfg_attr(target_arch = "wasm32", no_mangle)]
+            #[cfg(target_arch = "wasm32")]
+            #[no_mangle]
             unsafe extern "C" fn poise_filter(table: u32, job: u32, out: u32) -> i32 {
                 filter_at($crate::poise::Memory(0), table, job, out)
             }
@@ -230,7 +231,8 @@ macro_rules! policy {
         )?
 
         $(
-            #[cfg_attr(target_arch = "wasm32", no_mangle)]
+            #[cfg(target_arch = "wasm32")]
+            #[no_mangle]
             unsafe extern "C" fn poise_score(table: u32, job: u32, out: u32) -> i32 {
                 score_at($crate::poise::Memory(0), table, job, out)
             }
@@ -251,7 +253,8 @@ macro_rules! policy {
         )?
 
         $(
-            #[cfg_attr(target_arch = "wasm32", no_mangle)]
+            #[cfg(target_arch = "wasm32")]
+            #[no_mangle]
             unsafe extern "C" fn poise_score(table: u32, job: u32, out: u32) -> i32 {
                 score_devices_at($crate::poise::Memory(0), table, job, out)
             }

@@ -1,0 +1,256 @@
+//! How much of a node's free devices typical tasks could not use.
+
+use crate::poise::{Profile, Symbol};
+use crate::CPU;
+
+/// Devices of a node that are tried in one walk over the tasks.
+pub const LANES: usize = 4;
+
+/// Shapes of a profile.
+const SHAPES: usize = 1024;
+
+/// Asks for devices that differ: shares of 1 to 999, and whole devices, of
+/// which a node has 32 at most.
+const ASKS: usize = 1000 + 33;
+
+/// A typical task with devices that the model at hand will do for.
+#[derive(Clone, Copy)]
+struct Open {
+    share: f64,
+    cpu: f64,
+    ask: u32,
+}
+
+/// A typical task without devices.
+#[derive(Clone, Copy)]
+struct Bare {
+    share: f64,
+    cpu: f64,
+}
+
+/// What tasks ask of devices, and what the row at hand has of it.
+#[derive(Clone, Copy)]
+struct Ask {
+    milli: u32,
+    count: u32,
+    /// Devices with at least `milli` free, and free milli-devices of the others.
+    enough: u32,
+    below: u32,
+    /// By lane: whether there are enough with the job on one of the devices, and
+    /// what is then a fragment for a task that has the cpu.
+    lane_enough: [bool; LANES],
+    lane_fragment: [u32; LANES],
+}
+
+/// The typical tasks of a profile, cut to one device model at a time. They are
+/// the shapes from the top that cover 95 % of the jobs counted; of `n` jobs with
+/// `covered` in the list, a share is (count / n) / (covered / n).
+pub struct Fragments {
+    typical: usize,
+    covered: f64,
+    model: Option<Symbol>,
+    bare: [Bare; SHAPES],
+    bare_count: usize,
+    open: [Open; SHAPES],
+    open_count: usize,
+    closed: [f64; SHAPES],
+    closed_count: usize,
+    asks: [Ask; ASKS],
+    ask_count: usize,
+    ask_of: [u16; ASKS],
+}
+
+const NO_ASK: u16 = 0;
+
+impl Fragments {
+    pub const EMPTY: Fragments = Fragments {
+        typical: 0,
+        covered: 0.0,
+        model: None,
+        bare: [Bare { share: 0.0, cpu: 0.0 }; SHAPES],
+        bare_count: 0,
+        open: [Open { share: 0.0, cpu: 0.0, ask: 0 }; SHAPES],
+        open_count: 0,
+        closed: [0.0; SHAPES],
+        closed_count: 0,
+        asks: [Ask { milli: 0, count: 0, enough: 0, below: 0, lane_enough: [false; LANES], lane_fragment: [0; LANES] }; ASKS],
+        ask_count: 0,
+        ask_of: [NO_ASK; ASKS],
+    };
+
+    /// Takes the typical tasks from the profile.
+    pub fn prepare(&mut self, profile: &Profile) {
+        let n = profile.total_count();
+        let (mut typical, mut covered) = (0, 0.0);
+        for s in profile.iter() {
+            if !(covered * 100.0 < 95.0 * n) || typical == SHAPES {
+                break;
+            }
+            covered += s.count;
+            typical += 1;
+        }
+        self.typical = typical;
+        self.covered = covered;
+        self.model = None;
+        self.bare_count = 0;
+        self.ask_count = 0;
+        self.ask_of = [NO_ASK; ASKS];
+        for s in profile.iter().take(typical) {
+            if s.devices == 0 {
+                self.bare[self.bare_count] = Bare { share: s.count / n / (covered / n), cpu: s.request[CPU] };
+                self.bare_count += 1;
+                continue;
+            }
+            let key = key(s.devices, s.milli);
+            if self.ask_of[key] == NO_ASK {
+                let ask = &mut self.asks[self.ask_count];
+                ask.milli = s.milli;
+                ask.count = s.devices;
+                self.ask_count += 1;
+                self.ask_of[key] = self.ask_count as u16;
+            }
+        }
+    }
+
+    /// Takes the tasks as a device model sees them.
+    pub fn see(&mut self, profile: &Profile, model: Symbol) {
+        if self.model == Some(model) {
+            return;
+        }
+        self.model = Some(model);
+        let n = profile.total_count();
+        let covered = self.covered / n;
+        let (mut open, mut closed) = (0, 0);
+        for s in profile.iter().take(self.typical) {
+            if s.devices == 0 {
+                continue;
+            }
+            let share = s.count / n / covered;
+            if s.allows(model) {
+                self.open[open] = Open { share, cpu: s.request[CPU], ask: self.ask_of[key(s.devices, s.milli)] as u32 - 1 };
+                open += 1;
+            } else {
+                self.closed[closed] = share;
+                closed += 1;
+            }
+        }
+        self.open_count = open;
+        self.closed_count = closed;
+    }
+
+    /// Counts for every ask what the devices have free.
+    pub fn measure(&mut self, free: &[u16]) {
+        for ask in &mut self.asks[..self.ask_count] {
+            let (mut enough, mut below) = (0, 0);
+            for &f in free {
+                let f = f as u32;
+                let is = (f >= ask.milli) as u32;
+                enough += is;
+                below += f * (1 - is);
+            }
+            ask.enough = enough;
+            ask.below = below;
+        }
+    }
+
+    /// Phi of the devices that were measured, of which `all` milli are free,
+    /// with so much cpu idle.
+    pub fn phi(&self, cpu: f64, all: u32) -> f64 {
+        if all == 0 {
+            return 0.0;
+        }
+        let all = all as f64;
+        let (mut neither, mut usable, mut no_cpu) = (0.0, 0.0, 0.0);
+        for task in &self.open[..self.open_count] {
+            let ask = &self.asks[task.ask as usize];
+            let enough = ask.enough >= ask.count;
+            if task.cpu <= cpu {
+                usable += task.share * if enough { ask.below as f64 } else { all };
+            } else if enough {
+                no_cpu += task.share * all;
+            } else {
+                neither += task.share * all;
+            }
+        }
+        let (bare, bare_no_cpu, closed) = self.without_devices(cpu, all);
+        neither + usable + no_cpu + bare + bare_no_cpu + closed
+    }
+
+    /// Phi with the share `milli` taken from each of `devices` in turn.
+    pub fn phi_shares(&mut self, cpu: f64, free: &[u16], all: u32, milli: u32, devices: &[usize]) -> [f64; LANES] {
+        match devices.len() {
+            1 => self.phi_lanes::<1>(cpu, free, all, milli, devices),
+            2 => self.phi_lanes::<2>(cpu, free, all, milli, devices),
+            _ => self.phi_lanes::<LANES>(cpu, free, all, milli, devices),
+        }
+    }
+
+    #[inline(always)]
+    fn phi_lanes<const N: usize>(&mut self, cpu: f64, free: &[u16], all: u32, milli: u32, devices: &[usize]) -> [f64; LANES] {
+        let mut phi = [0.0; LANES];
+        let all = all - milli;
+        if all == 0 {
+            return phi;
+        }
+        for ask in &mut self.asks[..self.ask_count] {
+            for (l, &d) in devices.iter().enumerate().take(N) {
+                let now = free[d] as u32;
+                let then = now - milli;
+                let enough = ask.enough - (now >= ask.milli) as u32 + (then >= ask.milli) as u32;
+                let gone = if now < ask.milli { now } else { 0 };
+                let come = if then < ask.milli { then } else { 0 };
+                ask.lane_enough[l] = enough >= ask.count;
+                ask.lane_fragment[l] = if enough >= ask.count { ask.below - gone + come } else { all };
+            }
+        }
+        let all = all as f64;
+        let (mut neither, mut usable, mut no_cpu) = ([0.0; N], [0.0; N], [0.0; N]);
+        for task in &self.open[..self.open_count] {
+            let ask = &self.asks[task.ask as usize];
+            if task.cpu <= cpu {
+                for l in 0..N {
+                    usable[l] += task.share * ask.lane_fragment[l] as f64;
+                }
+                continue;
+            }
+            for l in 0..N {
+                // What is added to the other class is +0.0, which changes no sum.
+                let (a, b) = if ask.lane_enough[l] { (all, 0.0) } else { (0.0, all) };
+                no_cpu[l] += task.share * a;
+                neither[l] += task.share * b;
+            }
+        }
+        let (bare, bare_no_cpu, closed) = self.without_devices(cpu, all);
+        for l in 0..N {
+            phi[l] = neither[l] + usable[l] + no_cpu[l] + bare + bare_no_cpu + closed;
+        }
+        phi
+    }
+
+    /// The parts of Phi that hang on no device: tasks without devices that have
+    /// the cpu, those that have not, and tasks that the model will not do for.
+    fn without_devices(&self, cpu: f64, all: f64) -> (f64, f64, f64) {
+        let (mut bare, mut bare_no_cpu, mut closed) = (0.0, 0.0, 0.0);
+        for task in &self.bare[..self.bare_count] {
+            if task.cpu <= cpu {
+                bare += task.share * all;
+            } else {
+                bare_no_cpu += task.share * all;
+            }
+        }
+        for share in &self.closed[..self.closed_count] {
+            closed += share * all;
+        }
+        (bare, bare_no_cpu, closed)
+    }
+}
+
+/// The index of an ask: by milli where it is a share, which is always of one
+/// device, else by the number of devices, beyond 32 too many for any node.
+fn key(devices: u32, milli: u32) -> usize {
+    if milli < 1000 {
+        milli as usize
+    } else {
+        999 + devices.min(33) as usize
+    }
+}
