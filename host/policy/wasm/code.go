@@ -3,17 +3,17 @@ package wasm
 // scan is what one pass over a function's body finds: facts for the verifier,
 // and the sites at which the meter inserts code.
 type scan struct {
-	typ        funcType
-	locals     uint64 // parameters included
-	groups     int    // entries of the local declarations
-	localsFrom int    // behind the number of entries
-	codeFrom   int
-	targets    int // control targets, see Limits
+	typ      funcType
+	locals   uint64 // parameters included
+	groups   int    // entries of the local declarations
+	localsTo int    // end of these in code
+	targets  int    // control targets, see Limits
 
 	tableWrite  int // offsets of the first of its kind, -1 if none
 	segmentDrop int
 	importRef   int
 
+	code  []byte // local declarations without their number, then instructions
 	sites []site
 	calls bool // calls a function of the module, so it hands on its depth
 	bulk  bool // needs a local for the length of a bulk operation or memory.grow
@@ -22,7 +22,7 @@ type scan struct {
 
 // site is a place in front of which code goes.
 type site struct {
-	at    int
+	at    int // in scan.code
 	kind  siteKind
 	units uint64 // of a charge
 	test  bool
@@ -58,6 +58,7 @@ type scanner struct {
 	frames []frame
 	loops  int // frames that are loops
 	open   int // site that the present stretch is charged at
+	front  int // where the present instruction begins in scan.code
 }
 
 // scanBody reads the body of the function with the given index among the
@@ -68,11 +69,11 @@ func (m *module) scanBody(i int, s *scan) *Refusal {
 	*s = scan{
 		typ:        m.types[m.funcs[fn]],
 		tableWrite: -1, segmentDrop: -1, importRef: -1,
-		sites: s.sites[:0],
+		code: s.code[:0], sites: s.sites[:0],
 	}
 	c := &scanner{reader: reader{bin: m.bin, pos: b.from, end: b.to, fn: fn}, m: m, s: s}
 	c.locals()
-	s.codeFrom = c.pos
+	s.localsTo = len(s.code)
 	c.begin(siteEntry, true)
 	c.frames = append(c.frames, frame{op: opBlock, outer: dead})
 	for len(c.frames) > 0 && c.err == nil {
@@ -86,7 +87,8 @@ func (m *module) scanBody(i int, s *scan) *Refusal {
 
 func (c *scanner) locals() {
 	n := c.count("local declarations")
-	c.s.groups, c.s.localsFrom = n, c.pos
+	c.copy = &c.s.code
+	c.s.groups = n
 	c.s.locals = uint64(len(c.s.typ.params))
 	for range n {
 		at := c.pos
@@ -105,7 +107,7 @@ func (c *scanner) locals() {
 // begin starts a stretch here.
 func (c *scanner) begin(kind siteKind, test bool) {
 	c.open = len(c.s.sites)
-	c.s.sites = append(c.s.sites, site{at: c.pos, kind: kind, test: test})
+	c.s.sites = append(c.s.sites, site{at: len(c.s.code), kind: kind, test: test})
 }
 
 func (c *scanner) charge(units uint64) {
@@ -116,11 +118,19 @@ func (c *scanner) charge(units uint64) {
 
 func (c *scanner) instruction() {
 	at := c.pos
+	c.front = len(c.s.code)
 	op := opcode(c.byte())
 	if op == 0xfc || op == 0xfd {
+		from := c.pos
 		n := c.u32()
 		if n > 0xff {
 			c.failAt(at, RuleOpcode, "instruction: %#x %#x, expected one of core 2.0", byte(op), n)
+			return
+		}
+		// The engine reads one byte behind 0xfd and takes the second of a number
+		// above 127, always 1, for a nop. No compiler pads these.
+		if op == 0xfd && c.pos-from != len(appendUnsigned(nil, uint64(n))) {
+			c.failAt(at, RuleOpcode, "instruction: %#x %#x in %d bytes, expected its shortest form", byte(op), n, c.pos-from)
 			return
 		}
 		op = op<<8 | opcode(n)
@@ -184,13 +194,13 @@ func (c *scanner) operand(at int, op opcode) {
 				s.sites[c.open].test = true
 			}
 		default:
-			c.mark(at, siteCall)
+			c.mark(siteCall)
 			s.calls = true
 		}
 	case opCallIndirect:
 		c.index(len(m.types), "type")
 		c.index(len(m.tables), "table")
-		c.mark(at, siteCall)
+		c.mark(siteCall)
 		s.calls = true
 	case opSelectTyped:
 		each(&c.reader, "types", func() { c.valType() })
@@ -214,24 +224,24 @@ func (c *scanner) operand(at int, op opcode) {
 	case opMemoryInit:
 		c.index(int(m.dataCount), "data")
 		c.zero()
-		c.mark(at, siteBulk)
+		c.mark(siteBulk)
 		s.bulk = true
 	case opDataDrop:
 		c.index(int(m.dataCount), "data")
 	case opMemoryCopy:
 		c.zero()
 		c.zero()
-		c.mark(at, siteBulk)
+		c.mark(siteBulk)
 		s.bulk = true
 	case opMemoryFill:
 		c.zero()
-		c.mark(at, siteBulk)
+		c.mark(siteBulk)
 		s.bulk = true
 	case opMemorySize:
 		c.zero()
 	case opMemoryGrow:
 		c.zero()
-		c.mark(at, siteGrow)
+		c.mark(siteGrow)
 		s.bulk, s.grows = true, true
 	case opI32Const:
 		c.signed(32)
@@ -267,6 +277,7 @@ func first(offset *int, at int) {
 	}
 }
 
-func (c *scanner) mark(at int, kind siteKind) {
-	c.s.sites = append(c.s.sites, site{at: at, kind: kind})
+// mark puts a site in front of the present instruction.
+func (c *scanner) mark(kind siteKind) {
+	c.s.sites = append(c.s.sites, site{at: c.front, kind: kind})
 }

@@ -65,7 +65,7 @@ func (c *scanner) blockType() {
 		if v >= int64(len(c.m.types)) {
 			c.failAt(at, RuleIndex, "type index: %d, expected below %d", v, len(c.m.types))
 		}
-	case v == -0x40:
+	case v == -0x40 && c.pos == at+1:
 	case v < -0x40 || !ValType(v&0x7f).known() || c.pos != at+1:
 		c.failAt(at, RuleFormat, "block type: expected none, a value type or a type index")
 	}

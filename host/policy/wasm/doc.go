@@ -49,6 +49,8 @@
 // not even where the stack is polymorphic. It opens no label around code of the
 // guest, so branch depths mean the same. Globals and locals are appended, so
 // indices mean the same, and an index beyond the original count is an error
-// here: the guest cannot name the counters. Types and functions are not added.
+// here: the guest cannot name the counters. Code is written anew with every
+// integer in its shortest form, so that engine and rewriter cannot read it
+// differently. Types and functions are not added.
 // Custom sections other than the names are dropped.
 package wasm

@@ -154,7 +154,7 @@ func (w *writer) code() *Refusal {
 			refusal.Name = w.m.functionName(w.m.importedFuncs + i)
 			return refusal
 		}
-		fn = newMeter(w.m, &s, fn[:0]).body(w.m.bodies[i])
+		fn = newMeter(w.m, &s, fn[:0]).body()
 		content = appendUnsigned(content, uint64(len(fn)))
 		content = append(content, fn...)
 	}

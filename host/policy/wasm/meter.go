@@ -2,7 +2,6 @@ package wasm
 
 // meter writes a function's body with the metering in it.
 type meter struct {
-	m    *module
 	scan *scan
 	out  []byte
 
@@ -15,7 +14,7 @@ type meter struct {
 
 func newMeter(m *module, s *scan, out []byte) *meter {
 	g := uint64(len(m.globals))
-	t := &meter{m: m, scan: s, out: out, fuel: g, depth: g + 1, denied: g + 2}
+	t := &meter{scan: s, out: out, fuel: g, depth: g + 1, denied: g + 2}
 	t.left = s.locals
 	next := s.locals + 1
 	for _, l := range [...]struct {
@@ -31,11 +30,11 @@ func newMeter(m *module, s *scan, out []byte) *meter {
 }
 
 // body gives the new body, its length aside.
-func (t *meter) body(b body) []byte {
+func (t *meter) body() []byte {
 	t.locals()
-	from := t.scan.codeFrom
+	from := t.scan.localsTo
 	for _, s := range t.scan.sites {
-		t.out = append(t.out, t.m.bin[from:s.at]...)
+		t.out = append(t.out, t.scan.code[from:s.at]...)
 		from = s.at
 		switch s.kind {
 		case siteEntry:
@@ -53,7 +52,7 @@ func (t *meter) body(b body) []byte {
 			t.grown()
 		}
 	}
-	return append(t.out, t.m.bin[from:b.to]...)
+	return append(t.out, t.scan.code[from:]...)
 }
 
 func (t *meter) locals() {
@@ -69,7 +68,7 @@ func (t *meter) locals() {
 		groups++
 	}
 	t.out = appendUnsigned(t.out, uint64(groups))
-	t.out = append(t.out, t.m.bin[s.localsFrom:s.codeFrom]...)
+	t.out = append(t.out, s.code[:s.localsTo]...)
 	t.out = append(t.out, 1, byte(I64))
 	if ints > 0 {
 		t.out = append(t.out, byte(ints), byte(I32))

@@ -13,6 +13,17 @@ type reader struct {
 	pos, end int
 	fn       int // index of the function being read, -1 outside of one
 	err      *Refusal
+
+	// Where not nil, what is read is also written here, every integer in its
+	// shortest form. An engine that reads the copy has no leeway to see other
+	// instructions in it than this package did.
+	copy *[]byte
+}
+
+func (r *reader) note(b ...byte) {
+	if r.copy != nil {
+		*r.copy = append(*r.copy, b...)
+	}
 }
 
 func (r *reader) failAt(pos int, rule, format string, args ...any) {
@@ -23,6 +34,13 @@ func (r *reader) failAt(pos int, rule, format string, args ...any) {
 }
 
 func (r *reader) byte() byte {
+	b := r.next()
+	r.note(b)
+	return b
+}
+
+// next is byte without the copy.
+func (r *reader) next() byte {
 	if r.pos >= r.end {
 		r.failAt(r.pos, RuleFormat, "unexpected end")
 		return 0
@@ -38,6 +56,7 @@ func (r *reader) skip(n uint32) {
 		r.failAt(r.pos, RuleFormat, "length: %d, expected at most the %d bytes that are left", n, r.end-r.pos)
 		return
 	}
+	r.note(r.bin[r.pos : r.pos+int(n)]...)
 	r.pos += int(n)
 }
 
@@ -47,11 +66,14 @@ func (r *reader) u32() uint32 {
 	start := r.pos
 	var v uint32
 	for i := range 5 {
-		b := r.byte()
+		b := r.next()
 		v |= uint32(b&0x7f) << (7 * i)
 		if b < 0x80 {
 			if i == 4 && b > 0x0f {
 				break
+			}
+			if r.copy != nil {
+				*r.copy = appendUnsigned(*r.copy, uint64(v))
 			}
 			return v
 		}
@@ -67,7 +89,7 @@ func (r *reader) signed(bits int) int64 {
 	most := (bits + 6) / 7
 	var v int64
 	for i := range most {
-		b := r.byte()
+		b := r.next()
 		v |= int64(b&0x7f) << (7 * i)
 		if b >= 0x80 {
 			continue
@@ -80,6 +102,9 @@ func (r *reader) signed(bits int) int64 {
 		}
 		if shift := 64 - 7*(i+1); shift > 0 {
 			v = v << shift >> shift
+		}
+		if r.copy != nil {
+			*r.copy = appendSigned(*r.copy, v)
 		}
 		return v
 	}
