@@ -1,0 +1,31 @@
+// The equal-work policy of the benchmark, in C. README.md has the formula.
+#define POISE_NAME "score"
+#define POISE_VERSION "1.0.0"
+#define POISE_ROW_PURE
+#define POISE_DIMENSIONS(D) D(cpu, "cpu") D(memory, "memory") D(storage, "storage") D(gpu, "gpu")
+#define POISE_COLUMNS(C) C(class, class)
+#define POISE_LABELS(L) L(zone, "zone")
+#define POISE_PARAMS(P) P(zone, symbol, POISE_DEFAULT("a")) P(class, i64, POISE_DEFAULT(1) POISE_MIN(0) POISE_MAX(4294967295))
+#include "poise.h"
+
+static double scale(const poise_dimension *d, double weight) { return d->fleet_max > 0 ? weight / d->fleet_max : 0; }
+
+POISE_SCORE(c, loss) {
+	const poise_dimension cpu = c->cpu, memory = c->memory, storage = c->storage, gpu = c->gpu;
+	const double cpu_scale = scale(&cpu, 0.4), memory_scale = scale(&memory, 0.3);
+	const double storage_scale = scale(&storage, 0.1), gpu_scale = scale(&gpu, 0.2);
+	const poise_symbol *zone = c->zone;
+	const uint32_t *class = c->class, rows = c->rows, wanted_zone = c->param.zone.id, wanted_class = (uint32_t)c->param.class;
+
+	for (uint32_t r = 0; r < rows; r++) {
+		double left0 = cpu.capacity[r] - cpu.allocated[r] - cpu.request;
+		double left1 = memory.capacity[r] - memory.allocated[r] - memory.request;
+		double left2 = storage.capacity[r] - storage.allocated[r] - storage.request;
+		double left3 = gpu.capacity[r] - gpu.allocated[r] - gpu.request;
+		double sum = left0 * cpu_scale + left1 * memory_scale + left2 * storage_scale + left3 * gpu_scale;
+		sum += 0.25 * (zone[r].id != wanted_zone);
+		sum += 0.125 * (class[r] != wanted_class);
+		int short_of = (left0 < 0) | (left1 < 0) | (left2 < 0) | (left3 < 0); // no short-circuits, no branches
+		loss[r] = short_of ? 1e9 : sum;
+	}
+}
