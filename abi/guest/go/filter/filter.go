@@ -11,6 +11,9 @@ var exported poise.FilterFunc
 
 // Export makes f the module's filter, in this form: var _ = filter.Export(f).
 func Export(f poise.FilterFunc) poise.FilterFunc {
+	if exported != nil {
+		panic("a module has one filter")
+	}
 	exported = f
 	return f
 }

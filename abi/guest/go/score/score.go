@@ -11,6 +11,9 @@ var exported poise.ScoreFunc
 
 // Export makes f the module's score, in this form: var _ = score.Export(f).
 func Export(f poise.ScoreFunc) poise.ScoreFunc {
+	if exported != nil {
+		panic("a module has one score")
+	}
 	exported = f
 	return f
 }
