@@ -17,10 +17,10 @@ var (
 	otherClass = plugin.Reason("not of the class that the tenant may use")
 	noClass    = plugin.Reason("node has no class")
 
-	_ = filter.Export(refuse)
+	_ = filter.Export(narrow)
 )
 
-func refuse(c *poise.Call, reasons []poise.Reason) {
+func narrow(c *poise.Call, reasons []poise.Reason) {
 	one, two := class.Of(c), also.Of(c)
 	for row, have := range label.Of(c) {
 		switch {

@@ -12,7 +12,7 @@ func TestFilter(t *testing.T) {
 	const other, none = "not of the class that the tenant may use", "node has no class"
 	f := func(params map[string]string, want ...string) {
 		t.Helper()
-		got := harness.Filter(t, plugin, harness.World{Nodes: nodes, Params: params}, refuse)
+		got := harness.Filter(t, plugin, harness.World{Nodes: nodes, Params: params}, narrow)
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: got %q, want %q", params, got, want)
 		}

@@ -29,8 +29,8 @@ var (
 	overSkew    = plugin.Reason("more tasks in this zone than the skew allows")
 	zoneless    = plugin.Reason("node has no zone")
 
-	_ = filter.Export(refuse)
-	_ = score.Export(losses)
+	_ = filter.Export(narrow)
+	_ = score.Export(rank)
 )
 
 // counter tells how many more tasks the zone of a row has than the zone with
@@ -68,7 +68,7 @@ func (n *counter) of(zone poise.Symbol) int {
 	return n.excess
 }
 
-func refuse(c *poise.Call, reasons []poise.Reason) {
+func narrow(c *poise.Call, reasons []poise.Reason) {
 	if mode.Of(c) != hard {
 		return
 	}
@@ -83,10 +83,10 @@ func refuse(c *poise.Call, reasons []poise.Reason) {
 	}
 }
 
-// losses are y/(y + max_skew) with y = excess + t/(t+1), t being the tasks on
-// the node itself. So the zone decides, within a zone the node, and the loss at
-// an excess of max_skew is a half whatever the skew.
-func losses(c *poise.Call, losses []float64) {
+// rank gives the loss y/(y + max_skew) with y = excess + t/(t+1), t being the
+// tasks on the node itself. So the zone decides, within a zone the node, and the
+// loss at an excess of max_skew is a half whatever the skew.
+func rank(c *poise.Call, losses []float64) {
 	skew, count := float64(maxSkew.Of(c)), newCounter(c)
 	tasks := tenantTasks.Of(c)
 	if count.byJob {

@@ -21,7 +21,7 @@ func TestFilter(t *testing.T) {
 	const over, none = "more tasks in this zone than the skew allows", "node has no zone"
 	f := func(params map[string]string, want ...string) {
 		t.Helper()
-		got := harness.Filter(t, plugin, harness.World{Nodes: nodes, Params: params}, refuse)
+		got := harness.Filter(t, plugin, harness.World{Nodes: nodes, Params: params}, narrow)
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: got %q, want %q", params, got, want)
 		}
@@ -36,7 +36,7 @@ func TestFilter(t *testing.T) {
 func TestScore(t *testing.T) {
 	f := func(params map[string]string, want ...float64) {
 		t.Helper()
-		got, _ := harness.Score(t, plugin, harness.World{Nodes: nodes, Params: params}, losses)
+		got, _ := harness.Score(t, plugin, harness.World{Nodes: nodes, Params: params}, rank)
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: got %v, want %v", params, got, want)
 		}
@@ -49,7 +49,7 @@ func TestScore(t *testing.T) {
 // Without a single zone nothing is refused for its skew, and all nodes are alike.
 func TestNoZones(t *testing.T) {
 	w := harness.World{Nodes: []harness.Node{{}, {"tenant_tasks": 1}}}
-	if got, _ := harness.Score(t, plugin, w, losses); !slices.Equal(got, []float64{1, 1}) {
+	if got, _ := harness.Score(t, plugin, w, rank); !slices.Equal(got, []float64{1, 1}) {
 		t.Errorf("got %v, want 1 and 1", got)
 	}
 }
