@@ -27,6 +27,7 @@ type workload struct {
 	arrivals []sim.Arrival
 	requests []poise.Request
 	demand   []state.Seen // of the whole file; nil for the online profile
+	kinds    []state.Seen // the same for plugins, models as the file writes them
 }
 
 // explained is a decision on a job that --why asked for.
@@ -132,6 +133,7 @@ func readWorkload(path string, whole bool) (*workload, error) {
 		w.requests = append(w.requests, request)
 	}
 	if whole {
+		w.kinds = state.Count(w.requests)
 		w.demand, err = sim.WorkloadDemand(w.arrivals)
 	}
 	return w, err
@@ -149,7 +151,7 @@ func runOne(
 	e.policy.Seed += uint64(seed)
 	o.setTies(&e.policy)
 	config := sim.Config{
-		Policy: e.policy, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Model: classes,
+		Policy: e.policy, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
 	if len(x.names) == 0 {

@@ -29,6 +29,8 @@ type Config struct {
 	// Workload holds the demand counts to build profiles from instead of those
 	// of the arrivals so far; nil for the online profile.
 	Workload []state.Seen
+	// Kinds, beside Workload, are the counts that policy plugins see.
+	Kinds []state.Seen
 	// Symbols are what the policy's plugins want numbers for.
 	Symbols poise.SymbolsWanted
 	// Model gives the nodes their class labels and leaves out, in decisions, what
@@ -103,13 +105,14 @@ func (w *World) submit(a *Arrival) (*state.Job, error) {
 		return nil, err
 	}
 	if view := w.state.View(); w.profiled && balance.Due(view, &w.config.Params) {
-		seen := w.config.Workload
+		seen, kinds := w.config.Workload, w.config.Kinds
 		if seen == nil {
 			seen = w.state.Demand()
+			kinds = seen
 		}
 		built := poise.ProfileBuilt{
 			Profiles: balance.BuildProfiles(view, seen, &w.config.Params),
-			Demand:   balance.BuildDemand(view, seen),
+			Demand:   balance.BuildDemand(view, kinds),
 		}
 		if err := w.apply(a.At, built); err != nil {
 			return nil, err

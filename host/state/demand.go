@@ -30,6 +30,17 @@ type Seen struct {
 // up to differ from each other take neither memory nor time without end.
 const maxSeen = 8192
 
+// Count counts requests as if jobs had arrived with them, in this order. Unlike
+// those of a valid job, models may be named twice and in any order: kinds are
+// told apart by the list as it stands.
+func Count(requests []poise.Request) []Seen {
+	d := demand{index: map[string]int{}}
+	for i := range requests {
+		d.arrive(&requests[i])
+	}
+	return d.counts()
+}
+
 // demand counts the arrivals of jobs by kind of request.
 type demand struct {
 	halfLife float64 // arrivals after which a count has halved; 0 = never
