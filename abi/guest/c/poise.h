@@ -85,6 +85,16 @@ static unsigned char *poise_arena;
 #endif
 #define POISE_INLINE static inline __attribute__((always_inline))
 
+// Writes a literal line to the author's terminal. It exists under poise plugin run
+// and test only: a module that calls it is refused everywhere else.
+#ifdef __wasm__
+__attribute__((import_module("poise"), import_name("log"))) void poise_log(const char *text, uint32_t length);
+#else
+#include <stdio.h>
+static inline void poise_log(const char *text, uint32_t length) { fprintf(stderr, "%.*s\n", (int)length, text); }
+#endif
+#define POISE_LOG(text) poise_log(text, sizeof(text) - 1)
+
 // A text as a number: two are equal if and only if the texts are. 0 is the
 // absent text. It is a struct so that it is not taken for an amount.
 typedef struct {
