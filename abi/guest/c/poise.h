@@ -319,18 +319,29 @@ POISE_INLINE const uint16_t *poise_free(poise_devices d, uint32_t row) {
 	return d.free + (uintptr_t)row * d.slots;
 }
 
+#ifdef __wasm_simd128__
+POISE_INLINE uint32_t poise_sum8(v128_t eight) {
+	v128_t four = wasm_u32x4_extadd_pairwise_u16x8(eight);
+	v128_t two = wasm_i32x4_add(four, wasm_i32x4_shuffle(four, four, 2, 3, 0, 1));
+	return (uint32_t)wasm_i32x4_extract_lane(two, 0) + (uint32_t)wasm_i32x4_extract_lane(two, 1);
+}
+#endif
+
 // The sum of them.
 POISE_INLINE uint32_t poise_free_total(poise_devices d, uint32_t row) {
 	const uint16_t *free = poise_free(d, row);
+	uint32_t sum = 0, i = 0;
 #ifdef __wasm_simd128__
-	if (d.slots == 8) {
-		v128_t four = wasm_u32x4_extadd_pairwise_u16x8(wasm_v128_load(free));
-		v128_t two = wasm_i32x4_add(four, wasm_i32x4_shuffle(four, four, 2, 3, 0, 1));
-		return (uint32_t)wasm_i32x4_extract_lane(two, 0) + (uint32_t)wasm_i32x4_extract_lane(two, 1);
-	}
+	// The usual numbers without a loop: the compiler takes these conditions out of
+	// the caller's loop over rows.
+	if (d.slots == 8)
+		return poise_sum8(wasm_v128_load(free));
+	if (d.slots == 4)
+		return poise_sum8(wasm_v128_load64_zero(free));
+	for (; i + 8 <= d.slots; i += 8)
+		sum += poise_sum8(wasm_v128_load(free + i));
 #endif
-	uint32_t sum = 0;
-	for (uint32_t i = 0; i < d.slots; i++)
+	for (; i < d.slots; i++)
 		sum += free[i];
 	return sum;
 }
