@@ -1,0 +1,184 @@
+package policy
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// element is what a column of echo must hold for a row, straight from the
+// snapshot.
+func element(snap *state.Snapshot, job *state.Job, row uint32, c abi.Column) float64 {
+	symbol := func(text string) float64 { return float64(slices.Index(snap.Symbols(), text)) }
+	label := func(key string) float64 {
+		for _, l := range snap.Labels(row) {
+			if l.Key == key {
+				return symbol(l.Value)
+			}
+		}
+		return 0
+	}
+	capacity, allocated := int64(0), int64(0)
+	if d := slices.Index(snap.Dims(), c.Name); d >= 0 {
+		capacity, allocated = snap.Capacity(row, d), snap.Allocated(row, d)
+	}
+	hasKind := snap.Kinds()[snap.Kind(row)] == "gpu"
+	if c.Name == "gpu" && hasKind {
+		for _, free := range snap.Free(row) {
+			capacity, allocated = capacity+1000, allocated+1000-int64(free)
+		}
+	}
+	n := 0.0
+	switch c.Kind {
+	case abi.Capacity:
+		return float64(capacity)
+	case abi.Allocated:
+		return float64(allocated)
+	case abi.Class:
+		return label(poise.ClassLabel)
+	case abi.Label:
+		return label(c.Name)
+	case abi.Taints:
+		for i := range snap.Taints(row) {
+			taint := &snap.Taints(row)[i]
+			n = float64(uint64(n) | map[poise.Effect]uint64{poise.NoSchedule: 1, poise.NoExecute: 2}[taint.Effect])
+			if !poise.Tolerates(job.Shape.Tolerations, taint) {
+				n = float64(uint64(n) | 4)
+			}
+		}
+	case abi.Selectors:
+		for i := range job.Shape.Selectors {
+			if job.Shape.Selectors[i].Matches(snap.Labels(row)) {
+				n += float64(uint64(1) << i)
+			}
+		}
+	case abi.Devices:
+		if hasKind {
+			for d, free := range snap.Free(row) {
+				n += float64(d+1) * float64(free)
+			}
+		}
+	case abi.DeviceModel:
+		if hasKind {
+			n = symbol(snap.Models()[snap.Model(row)])
+		}
+	case abi.RunningTasks:
+		n = float64(snap.Running(row))
+	case abi.TenantTasks:
+		for l := snap.Tasks(row); l != nil; l = l.Next {
+			if l.Task.Tenant == job.Tenant {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Whatever happened since the last call, a guest sees of every row what the
+// snapshot says, in blocks and in picked rows.
+func TestGuestSeesTheSnapshot(t *testing.T) {
+	columns := guestOf(t, "echo", nil).module.Manifest.AllColumns()
+	guests := make([]*Guest, len(columns))
+	for i := range columns {
+		guests[i] = guestOf(t, "echo", map[string]string{"column": fmt.Sprint(i)})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.apply(guests[0].Symbols())
+		for i := range guests {
+			guests[i].mirror = newMirror(guests[i].module.Manifest) // of another State
+		}
+		for range rapid.IntRange(1, 25).Draw(t, "rounds") {
+			w.step(t)
+			job := w.submit("red", request(1, 0, 0), func(j *poise.Job) {
+				j.Selectors = []poise.Selector{{Key: "zone", Op: poise.In, Values: []string{"east"}}, {Key: "other", Op: poise.Exists}}
+				j.Tolerations = []poise.Toleration{{Key: string(poise.NoSchedule), Exists: true}}
+			})
+			rows := rapid.Permutation(w.rows()).Draw(t, "rows")
+			rows = rows[:rapid.IntRange(0, len(rows)).Draw(t, "count")]
+			if rapid.Bool().Draw(t, "sorted") {
+				slices.Sort(rows)
+			}
+			b := &state.Batch{Snap: w.state.View(), Job: job, Rows: rows}
+			loss, devices := make([]float64, len(rows)), make([]uint32, len(rows))
+			i := rapid.IntRange(0, len(guests)-1).Draw(t, "column")
+			guests[i].Prepare(b.Snap, job)
+			if err := guests[i].Score(b, loss, devices); err != nil {
+				t.Fatal(err)
+			}
+			for k, row := range rows {
+				if want := element(b.Snap, job, row, columns[i]); loss[k] != want || devices[k] != 0 {
+					t.Fatalf("column %d %+v of node %s: %v, expected %v", i, columns[i], b.Snap.Name(row), loss[k], want)
+				}
+			}
+			checkSums(t, guests[i].mirror, b.Snap)
+		}
+	})
+}
+
+// checkSums compares the counts over the fleet with those of a new look at every
+// row.
+func checkSums(t *rapid.T, r *mirror, snap *state.Snapshot) {
+	fleet := r.fleet.block()
+	sums, most := make([]*big.Int, len(r.dims)), make([]int64, len(r.dims))
+	for d := range sums {
+		sums[d] = new(big.Int)
+	}
+	nodes, absent := 0, 0
+	type count struct{ nodes, red int }
+	zones := map[string]count{}
+	for row := range uint32(snap.Rows()) {
+		if !snap.Present(row) {
+			continue
+		}
+		nodes++
+		for d := range r.dims {
+			capacity, _ := r.amounts(snap, row, d)
+			sums[d].Add(sums[d], big.NewInt(capacity))
+			most[d] = max(most[d], capacity)
+		}
+		zone := ""
+		for _, l := range snap.Labels(row) {
+			if l.Key == "zone" {
+				zone = l.Value
+			}
+		}
+		if zone == "" {
+			absent++
+			continue
+		}
+		c := zones[zone]
+		c.nodes++
+		for l := snap.Tasks(row); l != nil; l = l.Next {
+			if l.Task.Tenant == "red" {
+				c.red++
+			}
+		}
+		zones[zone] = c
+	}
+	if fleet.Nodes != nodes {
+		t.Fatalf("%d nodes, expected %d", fleet.Nodes, nodes)
+	}
+	for d := range r.dims {
+		want, _ := new(big.Float).SetInt(sums[d]).Float64()
+		if diff := fleet.Sum[d] - want; diff > want*1e-15 || -diff > want*1e-15 || fleet.Max[d] != float64(most[d]) {
+			t.Fatalf("%s: sum %v, largest %v, expected %v and %d", r.dims[d], fleet.Sum[d], fleet.Max[d], want, most[d])
+		}
+	}
+	block := r.domainBlocks("red")[0]
+	if block.Absent != absent || len(block.Values) != len(zones) {
+		t.Fatalf("%d absent, %d zones, expected %d and %d", block.Absent, len(block.Values), absent, len(zones))
+	}
+	for _, v := range block.Values {
+		if c := zones[snap.Symbols()[v.Value]]; v.Nodes != c.nodes || v.TenantTasks != c.red {
+			t.Fatalf("zone %d: %+v, expected %+v", v.Value, v, c)
+		}
+	}
+}
