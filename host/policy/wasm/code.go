@@ -205,12 +205,12 @@ func (c *scanner) operand(at int, op opcode) {
 	case opSelectTyped:
 		each(&c.reader, "types", func() { c.valType() })
 	case opLocalGet, opLocalSet, opLocalTee:
+		from := c.pos
 		if i := c.u32(); c.err == nil && uint64(i) >= s.locals {
-			c.failAt(at, RuleIndex, "local index: %d, expected below %d", i, s.locals)
+			c.failAt(from, RuleIndex, "local index: %d, expected below %d", i, s.locals)
 		}
 	case opGlobalGet, opGlobalSet:
-		i := c.u32()
-		c.below(at, i, len(m.globals), "global")
+		c.index(len(m.globals), "global")
 	case opTableGet, opTableSet, opTableSize, opTableGrow, opTableFill:
 		c.index(len(m.tables), "table")
 	case opTableCopy:

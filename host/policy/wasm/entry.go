@@ -11,7 +11,8 @@ func (m *module) typeEntry(r *reader) {
 }
 
 func (m *module) importEntry(r *reader) {
-	e := imported{at: r.pos, module: r.name(), name: r.name()}
+	e := imported{at: r.pos}
+	e.module, e.name = r.name(), r.name()
 	at := r.pos
 	e.kind = r.byte()
 	switch e.kind {
@@ -41,7 +42,8 @@ func (m *module) globalEntry(r *reader) {
 }
 
 func (m *module) exportEntry(r *reader) {
-	e := exported{at: r.pos, name: r.name()}
+	e := exported{at: r.pos}
+	e.name = r.name()
 	at := r.pos
 	e.kind = r.byte()
 	switch e.kind {
@@ -219,7 +221,8 @@ func (r *reader) limits() limited {
 }
 
 func (r *reader) globalType() globalType {
-	g := globalType{at: r.pos, typ: r.valType()}
+	g := globalType{at: r.pos}
+	g.typ = r.valType()
 	at := r.pos
 	mutable := r.byte()
 	if mutable > 1 {
