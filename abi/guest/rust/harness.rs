@@ -283,7 +283,7 @@ impl Call {
         let base = a.words.as_mut_ptr() as usize;
         let status = unsafe { entry(Memory(base), table as u32, job as u32, out as u32) };
         assert_eq!(status, 0, "the plugin declared the call failed");
-        Answer { arena: a, rows, values, masks }
+        Answer { arena: a, rows, table, job, values, masks }
     }
 
     fn slots(&self) -> usize {
@@ -396,11 +396,19 @@ fn stride(kind: u32, slots: usize) -> usize {
 pub struct Answer {
     arena: Arena,
     rows: usize,
+    table: usize,
+    job: usize,
     values: usize,
     masks: usize,
 }
 
 impl Answer {
+    /// The call as it lies in memory, for who wants to read it again: memory,
+    /// table and job.
+    pub fn call(&self) -> (Memory, u32, u32) {
+        (Memory(self.arena.words.as_ptr() as usize), self.table as u32, self.job as u32)
+    }
+
     pub fn reasons(&self) -> Vec<Reason> {
         (0..self.rows).map(|r| Reason(self.arena.u32_at(self.values + 4 * r))).collect()
     }
