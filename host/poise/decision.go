@@ -48,7 +48,10 @@ type Decision struct {
 	Refused []ReasonCount // by falling count, then code, then dimension
 	LeftOut []LeftOut     // of these, what the model of node classes showed without a look at the node
 	Nearest *Miss         // nil when placed
-	Ranked  []Ranked      // the best candidates, best first
+	Ranked  []Ranked      // the best candidates, best first; all of them where everything was asked for
+
+	// Refusals are all refused nodes, by name, where everything was asked for.
+	Refusals []Refusal
 }
 
 // ReasonCount is how many nodes were refused for one reason.
@@ -57,6 +60,13 @@ type ReasonCount struct {
 	Dim   string // for CapacityShort and IdleShort
 	Text  string // for PolicyRefused: the policy's own words
 	Nodes int
+}
+
+// Refusal is one node that was refused, with its reason as in ReasonCount.
+type Refusal struct {
+	Node      string
+	Code      ReasonCode
+	Dim, Text string
 }
 
 // PluginUse is what one plugin did for one decision.

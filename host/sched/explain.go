@@ -15,7 +15,7 @@ const shortList = 5
 // explain fills in why: who was refused, which node came nearest, and the best
 // candidates with their matrices, from the same ranking that decided. The
 // chosen row stands first; the rule Seeded may have taken it from further down.
-func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, job *state.Job, chosen uint32) {
+func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, job *state.Job, chosen uint32, detail Detail) {
 	for _, c := range r.counts {
 		if c.nodes > 0 {
 			d.Refused = append(d.Refused, poise.ReasonCount{Code: c.reason.Code(), Dim: r.dimName(c.reason), Text: p.policy.reasonText(c.reason), Nodes: c.nodes})
@@ -25,15 +25,17 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim), cmp.Compare(a.Text, b.Text))
 	})
 	d.LeftOut = r.leftOut(p.order.index, snap, &p.work)
+	if detail == All {
+		d.Refusals = r.refusals(&p.policy, snap)
+	}
 	if d.Verdict != poise.Placed {
 		d.Nearest = r.nearest(&p.policy, snap, d.Verdict)
 		return
 	}
-	rows := r.tree.best([]uint32{chosen}, shortList+1, &p.order, r.candidate)
-	if i := slices.Index(rows[1:], chosen); i >= 0 {
-		rows = slices.Delete(rows, i+1, i+2)
+	rows := p.shortList(r, chosen)
+	if detail == All {
+		rows = p.allRanked(r, job)
 	}
-	rows = rows[:min(len(rows), shortList)]
 	for _, row := range rows {
 		e := &r.rows[row]
 		c := poise.Ranked{Node: snap.Name(row), Tier: e.tier, Loss: e.loss, Devices: p.devices(snap, job, row, e.mask), Formula: p.policy.Name}
@@ -42,6 +44,55 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 		}
 		d.Ranked = append(d.Ranked, c)
 	}
+}
+
+// shortList gives the chosen row and the next best ones.
+func (p *Pipeline) shortList(r *ranking, chosen uint32) []uint32 {
+	rows := r.tree.best([]uint32{chosen}, shortList+1, &p.order, r.candidate)
+	if i := slices.Index(rows[1:], chosen); i >= 0 {
+		rows = slices.Delete(rows, i+1, i+2)
+	}
+	return rows[:min(len(rows), shortList)]
+}
+
+// allRanked gives all candidates, best first, ties of the rule Seeded settled as
+// pick settles them.
+func (p *Pipeline) allRanked(r *ranking, job *state.Job) []uint32 {
+	var rows []uint32
+	for row := range uint32(len(r.rows)) {
+		if r.candidate(row) {
+			rows = append(rows, row)
+		}
+	}
+	prefix := hashPrefix(p.policy.Seed, job.ID)
+	slices.SortFunc(rows, func(a, b uint32) int {
+		if p.policy.Ties == Seeded && r.equal(a, b) {
+			x, y := hashOf(prefix, p.order.snap.Name(a)), hashOf(prefix, p.order.snap.Name(b))
+			if x != y {
+				return cmp.Compare(x, y)
+			}
+		}
+		switch {
+		case p.order.less(a, b):
+			return -1
+		case p.order.less(b, a):
+			return 1
+		}
+		return 0
+	})
+	return rows
+}
+
+// refusals gives every refused node with its reason, by name.
+func (r *ranking) refusals(p *Policy, snap *state.Snapshot) []poise.Refusal {
+	var all []poise.Refusal
+	for row := range r.rows {
+		if e := &r.rows[row]; e.present && e.reason != 0 {
+			all = append(all, poise.Refusal{Node: snap.Name(uint32(row)), Code: e.reason.Code(), Dim: r.dimName(e.reason), Text: p.reasonText(e.reason)})
+		}
+	}
+	slices.SortFunc(all, func(a, b poise.Refusal) int { return cmp.Compare(a.Node, b.Node) })
+	return all
 }
 
 // reasonText gives the words of the filter that gave a reason, "" for a native

@@ -9,10 +9,13 @@ import (
 // Detail says how much of a Decision is filled in.
 type Detail uint8
 
-// The details of a Decision. Brief leaves out Refused, Nearest and Ranked.
+// The details of a Decision. Brief leaves out Refused, Nearest, Ranked and
+// Refusals; Full has the best few in Ranked and no Refusals; All has every node
+// in one of these two.
 const (
 	Brief Detail = iota
 	Full
+	All
 )
 
 // Pipeline plans jobs under one policy. It keeps what the policy answered and
@@ -90,7 +93,7 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 		return d, err
 	}
 	d.Looked, d.Fitting = looked, r.fitting
-	if r.fitting == 0 || detail == Full {
+	if r.fitting == 0 || detail != Brief {
 		r.settle(snap)
 	}
 	var row uint32
@@ -101,8 +104,8 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 		d.Node = snap.Name(row)
 		d.Devices = p.devices(snap, job, row, r.rows[row].mask)
 	}
-	if detail == Full {
-		p.explain(&d, r, snap, job, row)
+	if detail != Brief {
+		p.explain(&d, r, snap, job, row, detail)
 	}
 	return d, nil
 }
