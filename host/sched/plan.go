@@ -25,11 +25,11 @@ type Pipeline struct {
 	parts    []any // of the policy
 	fallback *Pipeline
 	cache    cache
-	order  order
-	joins  uint64 // of the snapshot that order.published was made for
-	nodes  int    // of the same
-	work   scratch
-	ties   []uint32
+	order    order
+	joins    uint64 // of the snapshot that order.published was made for
+	nodes    int    // of the same
+	work     scratch
+	ties     []uint32
 }
 
 // NewPipeline makes a pipeline for a policy.
