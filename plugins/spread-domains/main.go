@@ -34,45 +34,56 @@ var (
 )
 
 // counter tells how many more tasks the zone of a row has than the zone with
-// the fewest. Neighbouring rows are mostly of one zone, so it remembers the last.
+// the fewest. It keeps what it has looked up, each zone in a place of its own
+// unless the fleet has very many.
 type counter struct {
 	domain poise.DomainView
 	byJob  bool
 	least  int
-	last   poise.Symbol
-	excess int
+	kept   [places]struct {
+		zone   poise.Symbol
+		excess int
+	}
 }
 
-func newCounter(c *poise.Call) counter {
-	n := counter{domain: zones.Of(c), byJob: by.Of(c) == byJob, excess: noZone}
+const places = 32
+
+func (n *counter) begin(c *poise.Call) {
+	n.domain, n.byJob = zones.Of(c), by.Of(c) == byJob
+	n.least, _ = n.domain.TenantTasks()
 	if n.byJob {
 		n.least, _ = n.domain.JobTasks()
-	} else {
-		n.least, _ = n.domain.TenantTasks()
 	}
-	return n
+	n.kept[poise.NoSymbol].excess = noZone
 }
 
 // of gives the excess of a zone, or noZone for a node without one.
 func (n *counter) of(zone poise.Symbol) int {
-	if zone == n.last {
-		return n.excess
+	k := &n.kept[zone%places]
+	if k.zone != zone {
+		k.zone, k.excess = zone, n.find(zone)
 	}
-	n.last, n.excess = zone, noZone
-	if v, ok := n.domain.Find(zone); ok {
-		n.excess = v.TenantTasks() - n.least
-		if n.byJob {
-			n.excess = v.JobTasks() - n.least
-		}
+	return k.excess
+}
+
+func (n *counter) find(zone poise.Symbol) int {
+	v, ok := n.domain.Find(zone)
+	switch {
+	case !ok:
+		return noZone
+	case n.byJob:
+		return v.JobTasks() - n.least
 	}
-	return n.excess
+	return v.TenantTasks() - n.least
 }
 
 func narrow(c *poise.Call, reasons []poise.Reason) {
 	if mode.Of(c) != hard {
 		return
 	}
-	most, count := int(maxSkew.Of(c)), newCounter(c)
+	var count counter
+	count.begin(c)
+	most := int(maxSkew.Of(c))
 	for row, z := range zone.Of(c) {
 		switch excess := count.of(z); {
 		case excess == noZone:
@@ -87,11 +98,14 @@ func narrow(c *poise.Call, reasons []poise.Reason) {
 // tasks on the node itself. So the zone decides, within a zone the node, and the
 // loss at an excess of max_skew is a half whatever the skew.
 func rank(c *poise.Call, losses []float64) {
-	skew, count := float64(maxSkew.Of(c)), newCounter(c)
+	var count counter
+	count.begin(c)
+	skew := float64(maxSkew.Of(c))
 	tasks := tenantTasks.Of(c)
 	if count.byJob {
 		tasks = jobTasks.Of(c)
 	}
+	tasks = tasks[:len(losses)]
 	for row, z := range zone.Of(c) {
 		excess := count.of(z)
 		if excess == noZone {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/poise-sched/poise/abi/guest/go/harness"
+	"pgregory.net/rapid"
 )
 
 // Zone a has 3 tasks of the tenant and 1 of the job, b has 1 and 1, c has 0 and
@@ -52,4 +54,45 @@ func TestNoZones(t *testing.T) {
 	if got, _ := harness.Score(t, plugin, w, rank); !slices.Equal(got, []float64{1, 1}) {
 		t.Errorf("got %v, want 1 and 1", got)
 	}
+}
+
+// The definition, node by node and without anything kept, on fleets with more
+// zones than the counter has places.
+func TestDefinition(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w := harness.World{Params: map[string]string{"mode": "hard", "by": rapid.SampledFrom([]string{byTenant, byJob}).Draw(r, "by")}}
+		skew := rapid.IntRange(1, 4).Draw(r, "skew")
+		w.Params["max_skew"] = fmt.Sprint(skew)
+		tasks := map[string]int{}
+		zones := rapid.SampledFrom([]int{1, 3, 3 * places}).Draw(r, "zones")
+		for range rapid.IntRange(1, 60).Draw(r, "nodes") {
+			n := harness.Node{"tenant_tasks": rapid.IntRange(0, 3).Draw(r, "tenant"), "job_tasks": rapid.IntRange(0, 3).Draw(r, "job")}
+			if z := rapid.IntRange(0, zones).Draw(r, "zone"); z > 0 {
+				n["zone"] = fmt.Sprint(z)
+				tasks[fmt.Sprint(z)] += n[w.Params["by"]+"_tasks"].(int)
+			}
+			w.Nodes = append(w.Nodes, n)
+		}
+		least := 1 << 30
+		for _, n := range tasks {
+			least = min(least, n)
+		}
+		reasons := harness.Filter(t, plugin, w, narrow)
+		got, _ := harness.Score(t, plugin, w, rank)
+		for i, n := range w.Nodes {
+			wantReason, want := "node has no zone", 1.0
+			if z, ok := n["zone"].(string); ok {
+				wantReason = ""
+				if tasks[z]-least+1 > skew {
+					wantReason = "more tasks in this zone than the skew allows"
+				}
+				here := float64(n[w.Params["by"]+"_tasks"].(int))
+				y := float64(tasks[z]-least) + here/(here+1)
+				want = y / (y + float64(skew))
+			}
+			if reasons[i] != wantReason || got[i] != want {
+				r.Fatalf("node %d %v: got %q and %v, want %q and %v", i, n, reasons[i], got[i], wantReason, want)
+			}
+		}
+	})
 }

@@ -12,6 +12,7 @@ var guest struct {
 	manifest []byte
 	header   [2]uint32 // pointer and length of the manifest
 	kept     [][]uint64
+	given    uint64 // bytes of kept
 }
 
 func register(p *Plugin) {
@@ -33,18 +34,19 @@ func describe() uint32 {
 	return pointer(&guest.header[0])
 }
 
-// largest is the most that alloc gives, in bytes. Beyond it the host asks for
-// fewer rows; the Go runtime would rather end the module than say that it has
-// no more memory.
-const largest = 10 << 20
+// most is how many bytes alloc gives in all. Beyond it the host asks for fewer
+// rows; the Go runtime would rather end the module than say that it has no more
+// memory.
+const most = 10 << 20
 
 //go:wasmexport poise_alloc
 func alloc(size, align uint32) uint32 {
-	if size > largest || align > largest {
+	if guest.given+uint64(size)+uint64(align) > most {
 		return 0
 	}
 	block := make([]uint64, (size+align)/8+2)
 	guest.kept = append(guest.kept, block)
+	guest.given += uint64(8 * len(block))
 	// The collection is run here and to its end, where it is part of set-up.
 	// Nothing is allocated afterwards, so none falls due in a call.
 	runtime.GC()

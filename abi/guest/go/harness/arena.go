@@ -29,15 +29,12 @@ type arena struct {
 	masks  int
 }
 
-// capacity is the room for blocks, in bytes: tests are small.
-const capacity = 4 << 20
-
 var le = binary.LittleEndian
 
 // lay writes all blocks for a call on the rows.
 func lay(t testing.TB, p *poise.Plugin, w World, rows []int) *arena {
 	t.Helper()
-	a := &arena{t: t, world: w, words: make([]uint64, capacity/8)}
+	a := &arena{t: t, world: w}
 	text := p.Manifest()
 	if err := json.Unmarshal(text, &a.manifest); err != nil {
 		t.Fatalf("manifest %s: %v", text, err)
@@ -106,13 +103,14 @@ func lay(t testing.TB, p *poise.Plugin, w World, rows []int) *arena {
 	return a
 }
 
-// take gives the offset of a new block, a multiple of 8.
+// take gives the offset of a new block, a multiple of 8. It may move the arena,
+// so nothing points into it until all blocks are taken.
 func (a *arena) take(size int) int {
 	at := len(a.bytes)
-	if at+size+8 > capacity {
-		a.t.Fatalf("world of %d nodes: over %d bytes, expected fewer nodes or columns", len(a.world.Nodes), capacity)
+	a.words = append(a.words, make([]uint64, (size+7)/8)...)
+	if len(a.words) > 0 {
+		a.bytes = unsafe.Slice((*byte)(unsafe.Pointer(&a.words[0])), 8*len(a.words))
 	}
-	a.bytes = unsafe.Slice((*byte)(unsafe.Pointer(&a.words[0])), at+(size+7)&^7)
 	return at
 }
 
