@@ -223,14 +223,19 @@ static inline void fake_defaults(void) {
 	}
 }
 
-// A value of a domain with its counts; values are given in the order in which
-// fake_symbol first saw them. Its amounts are for the test to set.
+// A value of a domain with its counts. Its amounts, capacity then allocated, are
+// for the test to set before the next value.
 static inline double *fake_domain(const char *key, const char *value, uint32_t nodes, uint32_t tenant_tasks, uint32_t job_tasks) {
 	poise_domain *d = (poise_domain *)fake_at(fake.domain_keys) + fake_index("domain", fake_domains, key);
 	if (d->count == FAKE_VALUES)
 		fake_stop("domain value after too many", value);
-	poise_domain_value *v = fake_at(d->values + d->count * d->stride);
-	*v = (poise_domain_value){fake_symbol(value), nodes, tenant_tasks, job_tasks};
+	uint32_t symbol = fake_symbol(value).id, i = 0;
+	while (i < d->count && poise_domain_at(d, i)->value.id < symbol) // they stand in order
+		i++;
+	poise_domain_value *v = fake_at(d->values + i * d->stride);
+	memmove(fake_at(d->values + (i + 1) * d->stride), v, (d->count - i) * d->stride);
+	memset(v, 0, d->stride);
+	*v = (poise_domain_value){{symbol}, nodes, tenant_tasks, job_tasks};
 #define POISE_X(name) \
 	d->min_##name = d->count == 0 || name < d->min_##name ? name : d->min_##name; \
 	d->max_##name = name > d->max_##name ? name : d->max_##name;
