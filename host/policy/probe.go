@@ -65,11 +65,17 @@ type Said struct {
 func (p *Probe) Ask(export string, rows []uint32, candidate []bool) (Said, error) {
 	g, s := p.guest, p.slot
 	g.lay(s, window{candidates: len(rows), rows: len(rows)}, rows)
-	bits := s.arena()[s.layout.Candidate:]
+	arena := s.arena()
+	bits := arena[s.layout.Candidate:]
 	for i, is := range candidate {
 		if !is {
 			bits[i/8] &^= 1 << (i % 8)
 		}
+	}
+	// An answer that is not written must not look like one that is.
+	fill(arena[s.layout.Values:][:8*len(rows)])
+	if s.layout.Masks != 0 {
+		fill(arena[s.layout.Masks:][:4*len(rows)])
 	}
 	used, f := s.in.call(export, g.Budget(len(rows)), s.base, s.base+uint32(s.layout.Job), s.base+uint32(s.layout.Out))
 	if f != nil {
@@ -77,7 +83,7 @@ func (p *Probe) Ask(export string, rows []uint32, candidate []bool) (Said, error
 		return Said{}, f
 	}
 	said := Said{Fuel: used}
-	arena := s.arena()
+	arena = s.arena()
 	a := answer{values: arena[s.layout.Values:]}
 	if s.layout.Masks != 0 {
 		a.masks = arena[s.layout.Masks:]
@@ -91,6 +97,16 @@ func (p *Probe) Ask(export string, rows []uint32, candidate []bool) (Said, error
 		said.Masks = append(said.Masks, a.mask())
 	}
 	return said, nil
+}
+
+// Unwritten is what an answer that the plugin did not write reads as, as a reason
+// or a mask; as a loss it is NaN.
+const Unwritten = 0xffffffff
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = 0xff
+	}
 }
 
 // Memory is the size of the guest's memory in bytes.
