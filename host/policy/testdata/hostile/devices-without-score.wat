@@ -1,0 +1,13 @@
+;; Says that it chooses devices and has no score.
+(module
+  (memory (export "memory") 2)
+  (data (i32.const 16) "\20\00\00\00\35\00\00\00")
+  (data (i32.const 32) "{\"name\":\"x\",\"version\":\"1.0.0\",\"chooses_devices\":true}")
+  (func (export "poise_abi_v1") (result i32)
+    i32.const 0)
+  (func (export "poise_describe") (result i32)
+    i32.const 16)
+  (func (export "poise_alloc") (param $size i32) (param $align i32) (result i32)
+    i32.const 1024)
+  (func (export "poise_filter") (param $table i32) (param $job i32) (param $out i32) (result i32)
+    i32.const 0))
