@@ -12,7 +12,7 @@ mod exp;
 mod fragments;
 
 use fragments::{Fragments, LANES};
-use poise::{Scratch, WHOLE};
+use poise::{Scratch, Symbol, WHOLE};
 
 poise::policy! {
     name: "fgd",
@@ -32,21 +32,40 @@ poise::policy! {
 
 const CPU: usize = dim("cpu");
 
+/// Device models of a call that are told apart; rows of further ones come as they
+/// stand.
+const MODELS: usize = 16;
+
 static FRAGMENTS: Scratch<Fragments> = Scratch::new(Fragments::EMPTY);
 
 fn score(t: &Table, loss: &mut [f64], masks: &mut [u32]) {
     FRAGMENTS.with(|f| {
         f.prepare(&t.profile);
+        // Row after row of one model, so that the tasks are cut to each once.
+        let (mut models, mut n) = ([Symbol::NONE; MODELS], 0);
         for r in t.candidates.iter() {
+            if n < MODELS && !models[..n].contains(&t.model[r]) {
+                models[n] = t.model[r];
+                n += 1;
+            }
+        }
+        let mut answer = |r: usize| {
             let (score, mask) = f.score(t, r);
             loss[r] = 100.0 - score;
             masks[r] = mask;
+        };
+        for &model in &models[..n] {
+            t.candidates.iter().filter(|&r| t.model[r] == model).for_each(&mut answer);
+        }
+        if n == MODELS {
+            t.candidates.iter().filter(|&r| !models.contains(&t.model[r])).for_each(&mut answer);
         }
     })
 }
 
 impl Fragments {
     /// The score of a row, and the mask of the device that a share takes there.
+    #[inline(never)]
     fn score(&mut self, t: &Table, r: usize) -> (f64, u32) {
         let free = t.free.row(r);
         let idle = (t.capacity[r] - t.allocated[r]).max(0.0);
@@ -56,26 +75,18 @@ impl Fragments {
             return (sigmoid(0.0), 0);
         }
         self.see(&t.profile, t.model[r]);
-        self.measure(free);
-        let before = self.phi(idle, all);
-        if !t.job.is_share() {
-            return (sigmoid(before - self.phi_without(left, free, all, t.job.devices)), 0);
+        self.measure(free, all);
+        let [before] = self.phi(idle, all);
+        if t.job.is_share() {
+            return self.best_share(before, left, free, all, t.job.milli);
         }
-        self.best_share(before, left, free, all, t.job.milli)
-    }
-
-    /// Phi once the job has taken its whole devices, the lowest free ones.
-    fn phi_without(&mut self, cpu: f64, free: &[u16], all: u32, devices: u32) -> f64 {
-        if devices == 0 {
-            return self.phi(cpu, all);
+        let whole = poise::lowest_whole(free, t.job.devices).count_ones();
+        let rest = all - whole * WHOLE;
+        if whole > 0 {
+            self.take_whole(whole, rest);
         }
-        let mask = poise::lowest_whole(free, devices);
-        let mut after = [0; 32];
-        for (d, &f) in free.iter().enumerate().take(32) {
-            after[d] = if mask >> d & 1 == 1 { 0 } else { f };
-        }
-        self.measure(&after[..free.len().min(32)]);
-        self.phi(cpu, all - WHOLE * mask.count_ones())
+        let [after] = self.phi(left, rest);
+        (sigmoid(before - after), 0)
     }
 
     /// The best score of a share over the devices with enough free, and the
@@ -87,25 +98,38 @@ impl Fragments {
         let mut n = 0;
         for (d, &f) in free.iter().enumerate() {
             if f as u32 >= milli && !free[..d].contains(&f) {
+                self.take_share(n, f as u32, milli, all - milli);
                 devices[n] = d;
                 n += 1;
             }
-            if n == LANES || (n > 0 && d + 1 == free.len()) {
-                let phi = self.phi_shares(cpu, free, all, milli, &devices[..n]);
-                for (&d, &phi) in devices[..n].iter().zip(&phi) {
-                    let score = sigmoid(before - phi);
-                    if score > best {
-                        best = score;
-                        mask = 1 << d;
-                    }
-                }
-                n = 0;
+            if n < LANES && d + 1 < free.len() {
+                continue;
             }
+            for (&d, &phi) in devices[..n].iter().zip(&self.phi_lanes(n, cpu, all - milli)) {
+                let score = sigmoid(before - phi);
+                if score > best {
+                    best = score;
+                    mask = 1 << d;
+                }
+            }
+            n = 0;
         }
         if mask == 0 {
             return (sigmoid(0.0), 0);
         }
         (best, mask)
+    }
+
+    /// Phi of the first lanes; what is beyond them says nothing.
+    fn phi_lanes(&self, lanes: usize, cpu: f64, all: u32) -> [f64; LANES] {
+        let mut phi = [0.0; LANES];
+        match lanes {
+            0 => {}
+            1 => phi[..1].copy_from_slice(&self.phi::<1>(cpu, all)),
+            2 => phi[..2].copy_from_slice(&self.phi::<2>(cpu, all)),
+            _ => phi = self.phi(cpu, all),
+        }
+        phi
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much of a node's free devices typical tasks could not use.
 
-use crate::poise::{Profile, Symbol};
+use crate::poise::{Profile, Symbol, WHOLE};
 use crate::CPU;
 
 /// Devices of a node that are tried in one walk over the tasks.
@@ -36,10 +36,18 @@ struct Ask {
     /// Devices with at least `milli` free, and free milli-devices of the others.
     enough: u32,
     below: u32,
-    /// By lane: whether there are enough with the job on one of the devices, and
-    /// what is then a fragment for a task that has the cpu.
-    lane_enough: [bool; LANES],
-    lane_fragment: [u32; LANES],
+    /// By lane: whether enough devices have enough free, and what is a fragment
+    /// then for a task that has the cpu.
+    fits: [bool; LANES],
+    fragment: [f64; LANES],
+}
+
+impl Ask {
+    #[inline(always)]
+    fn set(&mut self, lane: usize, enough: u32, below: u32, all: u32) {
+        self.fits[lane] = enough >= self.count;
+        self.fragment[lane] = if enough >= self.count { below } else { all } as f64;
+    }
 }
 
 /// The typical tasks of a profile, cut to one device model at a time. They are
@@ -73,7 +81,7 @@ impl Fragments {
         open_count: 0,
         closed: [0.0; SHAPES],
         closed_count: 0,
-        asks: [Ask { milli: 0, count: 0, enough: 0, below: 0, lane_enough: [false; LANES], lane_fragment: [0; LANES] }; ASKS],
+        asks: [Ask { milli: 0, count: 0, enough: 0, below: 0, fits: [false; LANES], fragment: [0.0; LANES] }; ASKS],
         ask_count: 0,
         ask_of: [NO_ASK; ASKS],
     };
@@ -138,86 +146,86 @@ impl Fragments {
         self.closed_count = closed;
     }
 
-    /// Counts for every ask what the devices have free.
-    pub fn measure(&mut self, free: &[u16]) {
+    /// Counts for every ask what the devices have free, and sets lane 0 to them
+    /// as they are.
+    pub fn measure(&mut self, free: &[u16], all: u32) {
+        // Devices that are free as a whole are enough for any ask, and those with
+        // nothing free add nothing: few are left.
+        let (mut parts, mut n, mut whole) = ([0; 32], 0, 0);
+        for &f in free {
+            if f as u32 == WHOLE {
+                whole += 1;
+            } else if f > 0 && n < parts.len() {
+                parts[n] = f as u32;
+                n += 1;
+            }
+        }
         for ask in &mut self.asks[..self.ask_count] {
-            let (mut enough, mut below) = (0, 0);
-            for &f in free {
-                let f = f as u32;
-                let is = (f >= ask.milli) as u32;
-                enough += is;
-                below += f * (1 - is);
+            let (mut enough, mut below) = (whole, 0);
+            for &f in &parts[..n] {
+                if f >= ask.milli {
+                    enough += 1;
+                } else {
+                    below += f;
+                }
             }
             ask.enough = enough;
             ask.below = below;
+            ask.set(0, enough, below, all);
         }
     }
 
-    /// Phi of the devices that were measured, of which `all` milli are free,
-    /// with so much cpu idle.
-    pub fn phi(&self, cpu: f64, all: u32) -> f64 {
-        if all == 0 {
-            return 0.0;
+    /// Sets lane 0 to the devices without so many whole ones; `all` is what is
+    /// left free.
+    pub fn take_whole(&mut self, devices: u32, all: u32) {
+        for ask in &mut self.asks[..self.ask_count] {
+            ask.set(0, ask.enough - devices, ask.below, all);
         }
-        let all = all as f64;
-        let (mut neither, mut usable, mut no_cpu) = (0.0, 0.0, 0.0);
-        for task in &self.open[..self.open_count] {
-            let ask = &self.asks[task.ask as usize];
-            let enough = ask.enough >= ask.count;
-            if task.cpu <= cpu {
-                usable += task.share * if enough { ask.below as f64 } else { all };
-            } else if enough {
-                no_cpu += task.share * all;
-            } else {
-                neither += task.share * all;
+    }
+
+    /// Sets a lane to the devices with a share taken from one that has so much
+    /// free; `all` is what is left free.
+    pub fn take_share(&mut self, lane: usize, free: u32, milli: u32, all: u32) {
+        let left = free - milli;
+        for ask in &mut self.asks[..self.ask_count] {
+            let (mut enough, mut below) = (ask.enough, ask.below);
+            if left < ask.milli {
+                below += left;
+                if free < ask.milli {
+                    below -= free;
+                } else {
+                    enough -= 1;
+                }
             }
-        }
-        let (bare, bare_no_cpu, closed) = self.without_devices(cpu, all);
-        neither + usable + no_cpu + bare + bare_no_cpu + closed
-    }
-
-    /// Phi with the share `milli` taken from each of `devices` in turn.
-    pub fn phi_shares(&mut self, cpu: f64, free: &[u16], all: u32, milli: u32, devices: &[usize]) -> [f64; LANES] {
-        match devices.len() {
-            1 => self.phi_lanes::<1>(cpu, free, all, milli, devices),
-            2 => self.phi_lanes::<2>(cpu, free, all, milli, devices),
-            _ => self.phi_lanes::<LANES>(cpu, free, all, milli, devices),
+            ask.set(lane, enough, below, all);
         }
     }
 
+    /// Phi of the first lanes, with so much cpu idle and `all` milli-devices free.
     #[inline(always)]
-    fn phi_lanes<const N: usize>(&mut self, cpu: f64, free: &[u16], all: u32, milli: u32, devices: &[usize]) -> [f64; LANES] {
-        let mut phi = [0.0; LANES];
-        let all = all - milli;
+    pub fn phi<const N: usize>(&self, cpu: f64, all: u32) -> [f64; N] {
+        let mut phi = [0.0; N];
         if all == 0 {
             return phi;
-        }
-        for ask in &mut self.asks[..self.ask_count] {
-            for (l, &d) in devices.iter().enumerate().take(N) {
-                let now = free[d] as u32;
-                let then = now - milli;
-                let enough = ask.enough - (now >= ask.milli) as u32 + (then >= ask.milli) as u32;
-                let gone = if now < ask.milli { now } else { 0 };
-                let come = if then < ask.milli { then } else { 0 };
-                ask.lane_enough[l] = enough >= ask.count;
-                ask.lane_fragment[l] = if enough >= ask.count { ask.below - gone + come } else { all };
-            }
         }
         let all = all as f64;
         let (mut neither, mut usable, mut no_cpu) = ([0.0; N], [0.0; N], [0.0; N]);
         for task in &self.open[..self.open_count] {
-            let ask = &self.asks[task.ask as usize];
+            // The index was made with the asks.
+            let ask = unsafe { self.asks.get_unchecked(task.ask as usize) };
             if task.cpu <= cpu {
                 for l in 0..N {
-                    usable[l] += task.share * ask.lane_fragment[l] as f64;
+                    usable[l] += task.share * ask.fragment[l];
                 }
                 continue;
             }
+            let part = task.share * all;
             for l in 0..N {
-                // What is added to the other class is +0.0, which changes no sum.
-                let (a, b) = if ask.lane_enough[l] { (all, 0.0) } else { (0.0, all) };
-                no_cpu[l] += task.share * a;
-                neither[l] += task.share * b;
+                if ask.fits[l] {
+                    no_cpu[l] += part;
+                } else {
+                    neither[l] += part;
+                }
             }
         }
         let (bare, bare_no_cpu, closed) = self.without_devices(cpu, all);
