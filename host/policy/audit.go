@@ -41,10 +41,12 @@ func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answer, w
 			masks = append(masks, a.masks[4*r:][:4]...)
 		}
 	}
-	p.number++ // whatever slot is used is set back first
 	for at := 0; at < len(again); {
 		rest := again[at:]
 		n := min(len(rest), p.least)
+		if g.small != nil {
+			g.small.pass = 0 // so that it is set back first
+		}
 		s, f := g.slot(n)
 		if f != nil {
 			return false
