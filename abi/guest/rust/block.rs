@@ -251,8 +251,7 @@ pub struct Profile<'a> {
 impl<'a> Profile<'a> {
     #[inline(always)]
     pub(super) unsafe fn read(memory: Memory, pointer: u32) -> Profile<'a> {
-        static NONE: RawProfile =
-            RawProfile { epoch: 0, total_count: 0.0, total_weight: 0.0, shapes: 0, stride: 0, list: 0, dims: 0 };
+        static NONE: RawProfile = RawProfile { epoch: 0, total_count: 0.0, total_weight: 0.0, shapes: 0, stride: 0, list: 0, dims: 0 };
         Profile { memory, raw: if pointer == 0 { &NONE } else { memory.at(pointer) } }
     }
 

@@ -301,7 +301,8 @@ impl Call {
             ("symbol", Some(Cell::Text(v))) => symbols.symbol(v) as u64,
             ("enum", Some(Cell::Text(v))) => {
                 let values = self.spec.choices[i - enums];
-                values.iter().position(|t| t == v).unwrap_or_else(|| panic!("parameter {}: {:?}, expected one of {:?}", name, v, values)) as u64
+                values.iter().position(|t| t == v).unwrap_or_else(|| panic!("parameter {}: {:?}, expected one of {:?}", name, v, values))
+                    as u64
             }
             (_, other) => panic!("parameter {}: {:?}, expected a value of type {}", name, other, kind),
         }

@@ -280,9 +280,7 @@ pub(crate) use policy;
 
 /// The second of two.
 macro_rules! instead {
-    ($of:path, $text:literal) => {
-        $text
-    };
+    ($of:path, $text:literal) => { $text };
 }
 pub(crate) use instead;
 
