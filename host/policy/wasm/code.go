@@ -8,6 +8,7 @@ type scan struct {
 	groups   int    // entries of the local declarations
 	localsTo int    // end of these in code
 	targets  int    // control targets, see Limits
+	height   int    // largest number of operands on the stack
 
 	tableWrite  int // offsets of the first of its kind, -1 if none
 	segmentDrop int
@@ -46,6 +47,10 @@ type frame struct {
 	op     opcode
 	outer  int // site of the stretch in front of it
 	lowest int // outermost frame that a branch inside leads to
+
+	base            int // height of the operand stack below its parameters
+	params, results int
+	stopped         bool // what follows is dead
 }
 
 // dead stands for the site of a stretch that no path leads to.
@@ -58,7 +63,9 @@ type scanner struct {
 	frames []frame
 	loops  int // frames that are loops
 	open   int // site that the present stretch is charged at
-	front  int // where the present instruction begins in scan.code
+	at     int // offset of the present instruction
+	front  int // where it begins in scan.code
+	height int // of the operand stack
 }
 
 // scanBody reads the body of the function with the given index among the
@@ -75,7 +82,7 @@ func (m *module) scanBody(i int, s *scan) *Refusal {
 	c.locals()
 	s.localsTo = len(s.code)
 	c.begin(siteEntry, true)
-	c.frames = append(c.frames, frame{op: opBlock, outer: dead})
+	c.frames = append(c.frames, frame{op: opBlock, outer: dead, results: len(s.typ.results)})
 	for len(c.frames) > 0 && c.err == nil {
 		c.instruction()
 	}
@@ -118,7 +125,7 @@ func (c *scanner) charge(units uint64) {
 
 func (c *scanner) instruction() {
 	at := c.pos
-	c.front = len(c.s.code)
+	c.at, c.front = at, len(c.s.code)
 	op := opcode(c.byte())
 	if op == 0xfc || op == 0xfd {
 		from := c.pos
@@ -141,10 +148,13 @@ func (c *scanner) instruction() {
 	c.charge(op.weight())
 	switch {
 	case op.plain():
+		c.operate(op.operands())
 	case op.accesses():
 		c.access(op)
+		c.operate(op.operands())
 	case op.lane():
 		c.byte()
+		c.operate(op.operands())
 	case op.within(opUnreachable, opReturn):
 		c.control(at, op)
 	default:
@@ -193,73 +203,104 @@ func (c *scanner) operand(at int, op opcode) {
 			if c.open != dead {
 				s.sites[c.open].test = true
 			}
+			c.called(m.funcs[fn])
 		default:
 			c.mark(siteCall)
 			s.calls = true
+			c.called(m.funcs[fn])
 		}
 	case opCallIndirect:
-		c.index(len(m.types), "type")
+		typ := c.index(len(m.types), "type")
 		c.index(len(m.tables), "table")
 		c.mark(siteCall)
 		s.calls = true
+		c.operate(1, 0)
+		c.called(typ)
 	case opSelectTyped:
 		each(&c.reader, "types", func() { c.valType() })
+		c.operate(3, 1)
 	case opLocalGet, opLocalSet, opLocalTee:
 		from := c.pos
 		if i := c.u32(); c.err == nil && uint64(i) >= s.locals {
 			c.failAt(from, RuleIndex, "local index: %d, expected below %d", i, s.locals)
 		}
+		c.variable(op, opLocalGet, opLocalSet)
 	case opGlobalGet, opGlobalSet:
 		c.index(len(m.globals), "global")
-	case opTableGet, opTableSet, opTableSize, opTableGrow, opTableFill:
+		c.variable(op, opGlobalGet, opGlobalSet)
+	case opTableGet:
 		c.index(len(m.tables), "table")
+		c.operate(1, 1)
+	case opTableSet:
+		c.index(len(m.tables), "table")
+		c.operate(2, 0)
+	case opTableSize:
+		c.index(len(m.tables), "table")
+		c.operate(0, 1)
+	case opTableGrow:
+		c.index(len(m.tables), "table")
+		c.operate(2, 1)
+	case opTableFill:
+		c.index(len(m.tables), "table")
+		c.operate(3, 0)
 	case opTableCopy:
 		c.index(len(m.tables), "table")
 		c.index(len(m.tables), "table")
+		c.operate(3, 0)
 	case opTableInit:
 		c.index(m.elements, "element")
 		c.index(len(m.tables), "table")
+		c.operate(3, 0)
 	case opElemDrop:
 		c.index(m.elements, "element")
 	case opMemoryInit:
 		c.index(int(m.dataCount), "data")
 		c.zero()
-		c.mark(siteBulk)
-		s.bulk = true
+		c.sized()
 	case opDataDrop:
 		c.index(int(m.dataCount), "data")
 	case opMemoryCopy:
 		c.zero()
 		c.zero()
-		c.mark(siteBulk)
-		s.bulk = true
+		c.sized()
 	case opMemoryFill:
 		c.zero()
-		c.mark(siteBulk)
-		s.bulk = true
+		c.sized()
 	case opMemorySize:
 		c.zero()
+		c.operate(0, 1)
 	case opMemoryGrow:
 		c.zero()
+		c.operate(1, 1)
 		c.mark(siteGrow)
 		s.bulk, s.grows = true, true
 	case opI32Const:
 		c.signed(32)
+		c.operate(0, 1)
 	case opI64Const:
 		c.signed(64)
+		c.operate(0, 1)
 	case opF32Const:
 		c.skip(4)
+		c.operate(0, 1)
 	case opF64Const:
 		c.skip(8)
-	case opV128Const, opI8x16Shuffl:
+		c.operate(0, 1)
+	case opV128Const:
 		c.skip(16)
+		c.operate(0, 1)
+	case opI8x16Shuffl:
+		c.skip(16)
+		c.operate(2, 1)
 	case opRefNull:
 		c.refType()
+		c.operate(0, 1)
 	case opRefFunc:
 		fn := c.index(len(m.funcs), "function")
 		if s.importRef < 0 && int64(fn) < int64(m.importedFuncs) {
 			s.importRef = at
 		}
+		c.operate(0, 1)
 	default:
 		c.failAt(at, RuleOpcode, "instruction: %s, expected one of core 2.0", op)
 	}
@@ -271,9 +312,36 @@ func (c *scanner) operand(at int, op opcode) {
 	}
 }
 
+// called follows the stack over a call of a function of the given type.
+func (c *scanner) called(typ uint32) {
+	if c.err == nil {
+		t := c.m.types[typ]
+		c.operate(len(t.params), len(t.results))
+	}
+}
+
 func first(offset *int, at int) {
 	if *offset < 0 {
 		*offset = at
+	}
+}
+
+// sized notes a bulk operation on the memory.
+func (c *scanner) sized() {
+	c.mark(siteBulk)
+	c.s.bulk = true
+	c.operate(3, 0)
+}
+
+// variable follows the stack over an access to a local or a global.
+func (c *scanner) variable(op, get, set opcode) {
+	switch op {
+	case get:
+		c.operate(0, 1)
+	case set:
+		c.operate(1, 0)
+	default:
+		c.operate(1, 1)
 	}
 }
 

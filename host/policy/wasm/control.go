@@ -5,14 +5,21 @@ func (c *scanner) control(at int, op opcode) {
 	switch op {
 	case opUnreachable:
 		// Not a way out: a path to it does not return.
-		c.open = dead
+		c.stop()
 	case opBlock, opLoop, opIf:
-		c.blockType()
+		params, results := c.blockType()
+		if op == opIf {
+			c.operate(1, 0)
+		}
+		c.operate(params, params)
 		if op == opLoop {
 			c.loops++
 		}
 		c.target()
-		c.frames = append(c.frames, frame{op: op, outer: c.open, lowest: len(c.frames)})
+		c.frames = append(c.frames, frame{
+			op: op, outer: c.open, lowest: len(c.frames),
+			base: c.height - params, params: params, results: results,
+		})
 		switch op {
 		case opLoop:
 			c.begin(siteCharge, true)
@@ -25,29 +32,37 @@ func (c *scanner) control(at int, op opcode) {
 			c.failAt(at, RuleFormat, "else: expected in an if, once")
 			return
 		}
-		f.op = opElse
+		c.settle(f)
+		f.op, f.stopped = opElse, false
+		c.height = f.base + f.params
 		c.begin(siteCharge, false)
 	case opEnd:
 		c.close()
 	case opBr:
-		c.label()
-		c.open = dead
+		n := c.label()
+		c.operate(n, n)
+		c.stop()
 	case opBrIf:
-		c.label()
+		n := c.label()
+		c.operate(n+1, n)
 		c.target()
 		c.begin(siteCharge, false)
 	case opBrTable:
+		c.operate(1, 0)
 		n := c.count("labels")
 		for range n + 1 {
-			c.label()
+			values := c.label()
+			c.operate(values, values)
 			if c.err != nil {
 				return
 			}
 		}
-		c.open = dead
+		c.stop()
 	case opReturn:
+		n := c.frames[0].results
+		c.operate(n, n)
 		c.leave(0)
-		c.open = dead
+		c.stop()
 	default:
 		c.failAt(at, RuleOpcode, "instruction: %s, expected one of core 2.0", op)
 	}
@@ -57,26 +72,37 @@ func (c *scanner) control(at int, op opcode) {
 func (c *scanner) target() { c.s.targets += max(c.loops, 1) }
 
 // blockType reads the type of a construct: none, a value or a function type.
-func (c *scanner) blockType() {
+func (c *scanner) blockType() (params, results int) {
 	at := c.pos
 	switch v := c.signed(33); {
 	case c.err != nil:
 	case v >= 0:
 		if v >= int64(len(c.m.types)) {
 			c.failAt(at, RuleIndex, "type index: %d, expected below %d", v, len(c.m.types))
+			return 0, 0
 		}
+		t := c.m.types[v]
+		return len(t.params), len(t.results)
 	case v == -0x40 && c.pos == at+1:
+		return 0, 0
 	case v < -0x40 || !ValType(v&0x7f).known() || c.pos != at+1:
 		c.failAt(at, RuleFormat, "block type: expected none, a value type or a type index")
 	}
+	return 0, 1
 }
 
-// label reads a branch depth.
-func (c *scanner) label() {
+// label reads a branch depth, and gives how many values the branch takes along.
+func (c *scanner) label() int {
 	i := c.index(len(c.frames), "label")
-	if c.err == nil {
-		c.leave(len(c.frames) - 1 - int(i))
+	if c.err != nil {
+		return 0
 	}
+	target := len(c.frames) - 1 - int(i)
+	c.leave(target)
+	if f := &c.frames[target]; f.op != opLoop {
+		return f.results
+	}
+	return c.frames[target].params
 }
 
 // leave notes a branch to the given frame.
@@ -89,7 +115,9 @@ func (c *scanner) leave(target int) {
 func (c *scanner) close() {
 	last := len(c.frames) - 1
 	f := c.frames[last]
+	c.settle(&f)
 	c.frames = c.frames[:last]
+	c.height = f.base + f.results
 	if last == 0 {
 		return
 	}

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 // with their prefix is an error.
 const (
 	FuelGlobal   = reserved + "fuel"   // mutable i64, units left, 0 at first; below 0 behind a trap = out of fuel
-	DepthGlobal  = reserved + "depth"  // mutable i32, calls that may still nest; below 0 behind a trap = too deep
+	DepthGlobal  = reserved + "depth"  // mutable i32, calls that may still nest, Limits.Depth at first; below 0 behind a trap = too deep
 	DeniedGlobal = reserved + "denied" // mutable i32, how often memory.grow gave -1 since the host set it to 0
 
 	reserved = "poise:"
@@ -121,10 +122,10 @@ func (w *writer) globals(fuel int64) {
 }
 
 func (w *writer) exports() {
-	entries := w.entries(secExport)
+	entries := slices.Clone(w.entries(secExport))
 	n := len(w.m.exports)
 	add := func(name string, global int) {
-		entries = appendName(entries[:len(entries):len(entries)], name)
+		entries = appendName(entries, name)
 		entries = appendUnsigned(append(entries, kindGlobal), uint64(global))
 		n++
 	}

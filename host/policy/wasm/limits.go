@@ -39,9 +39,10 @@ func Defaults() Limits {
 // Caps that no real module comes near, so that nobody needs to set them. Each
 // bounds what an engine allocates or repeats for a few bytes of input.
 const (
-	maxArity  = 128   // parameters and results of a type: popped again at each call in dead code
-	maxTables = 16    // tables
-	maxTable  = 65536 // elements of all tables: allocated at instantiation
-	maxGlobal = 1024  // globals: each mutable one is saved and restored per job
-	maxLocals = 4096  // locals of a function: the interpreter zeroes them at each call
+	maxEntries = 100_000 // of any section: what is kept of an entry is larger than the entry
+	maxArity   = 128     // parameters and results of a type: popped again at each call in dead code
+	maxTables  = 16      // tables
+	maxTable   = 65536   // elements of all tables: allocated at instantiation
+	maxGlobal  = 1024    // globals: each mutable one is saved and restored per job
+	maxLocals  = 4096    // locals of a function: the interpreter zeroes them at each call
 )

@@ -146,7 +146,7 @@ const emptyType = 0x40
 // handOn sets the depth that the callee finds.
 func (t *meter) handOn() {
 	t.op(opLocalGet, t.own)
-	t.constant(opI32Const, 1)
+	t.constant(opI32Const, t.scan.depthCost())
 	t.plain(opI32Sub)
 	t.op(opGlobalSet, t.depth)
 }

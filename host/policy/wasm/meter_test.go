@@ -196,6 +196,34 @@ func TestDepth(t *testing.T) {
 	f("breadth is not depth", 14, false, twice...)
 }
 
+// Functions with large frames count more, so that the counter stops them before
+// the native stack does.
+func TestDepthOfLargeFrames(t *testing.T) {
+	r := newRunner(t)
+	f := func(arg uint64, stops bool, bin []byte) {
+		t.Helper()
+		out, _, depth, _ := metered(t, r, bin, 1<<40, arg)
+		if stopped := out == "wasm error: unreachable"; stopped != stops || stopped != (depth < 0) {
+			t.Errorf("f(%d) is %s at depth %d", arg, out, depth)
+		}
+	}
+	locals := simpleLocals(i32s(4000), 0x20, 0, 0x04, 0x7f, 0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0x05, 0x41, 0, 0x0b)
+	f(500, false, locals)
+	f(501, true, locals)
+	// 8,000 vectors are alive over the call: 125 KiB of native stack a level.
+	code := []byte{0x20, 0, 0x04, 0x7f}
+	for i := range 8000 {
+		code = appendUnsigned(append(code, 0x20, 0, 0xfd, 0, 0), uint64(i%128))
+	}
+	code = append(code, 0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0xfd, 0x11)
+	for range 8000 {
+		code = append(code, 0xfd, 0x51)
+	}
+	vectors := simple(append(code, 0xfd, 0x1b, 0, 0x05, 0x41, 0, 0x0b)...)
+	f(250, false, vectors)
+	f(251, true, vectors)
+}
+
 func TestDenied(t *testing.T) {
 	r := newRunner(t)
 	f := func(pages uint64, want int32) {

@@ -224,7 +224,13 @@ func (m *module) section(id byte, r *reader) {
 
 // each reads a vector.
 func each(r *reader, what string, entry func()) {
-	for n := r.count(what); n > 0 && r.err == nil; n-- {
+	at := r.pos
+	n := r.count(what)
+	if n > maxEntries {
+		r.failAt(at, RuleFormat, "%s: %d, expected at most %d", what, n, maxEntries)
+		return
+	}
+	for ; n > 0 && r.err == nil; n-- {
 		entry()
 	}
 }

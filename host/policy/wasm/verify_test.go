@@ -65,9 +65,18 @@ func (p parts) module() []byte {
 		id      byte
 		content []byte
 	}{
-		{secType, p.types}, {secImport, p.imports}, {secFunction, p.functions}, {secTable, p.tables}, {secMemory, p.memory},
-		{secGlobal, p.globals}, {secExport, p.exports}, {secStart, p.start}, {secElement, p.elements}, {secDataCount, p.dataCount},
-		{secCode, p.code}, {secData, p.data},
+		{secType, p.types},
+		{secImport, p.imports},
+		{secFunction, p.functions},
+		{secTable, p.tables},
+		{secMemory, p.memory},
+		{secGlobal, p.globals},
+		{secExport, p.exports},
+		{secStart, p.start},
+		{secElement, p.elements},
+		{secDataCount, p.dataCount},
+		{secCode, p.code},
+		{secData, p.data},
 	} {
 		if s.content != nil {
 			b.section(s.id, s.content...)
@@ -149,7 +158,11 @@ func TestRefusedCode(t *testing.T) {
 	f("else outside", RuleFormat, []byte{0x05, 0x20}, "else", 0x05, 0x20, 0)
 	f("second else", RuleFormat, []byte{0x05, 0x0b}, "else", 0x20, 0, 0x04, 0x40, 0x05, 0x05, 0x0b, 0x20, 0)
 	f("end too early", RuleFormat, []byte{0x20, 0, 0x0b}, "behind its end", 0x41, 0, 0x0b, 0x20, 0)
-	f("no end", RuleFormat, nil, "unexpected end", 0x02, 0x40, 0x20, 0)
+	f("no end", RuleFormat, nil, "unexpected end", 0x02, 0x7f, 0x20, 0)
+	f("stack too low", RuleFormat, []byte{0x6a, 0x0b}, "1 values too few", 0x20, 0, 0x6a)
+	f("stack too low in a block", RuleFormat, []byte{0x1a, 0x0b}, "1 values too few", 0x20, 0, 0x02, 0x40, 0x1a, 0x0b)
+	f("stack too high", RuleFormat, nil, "2 values at the end, expected 1", 0x20, 0, 0x20, 0)
+	f("stack too low for a branch", RuleFormat, []byte{0x0c, 0}, "1 values too few", 0x0c, 0)
 	f("too many targets", RuleTargets, nil, "control targets: 4097, expected at most 4096", slices.Concat(slices.Repeat([]byte{0x02, 0x40, 0x0b}, 4097), []byte{0x20, 0})...)
 	f("loops in loops", RuleTargets, nil, "control targets: 4186", slices.Concat(slices.Repeat([]byte{0x03, 0x40}, 91), slices.Repeat([]byte{0x0b}, 91), []byte{0x20, 0})...)
 	f("long body", RuleBody, nil, "body: 65538 bytes, expected at most 65536", slices.Concat(slices.Repeat([]byte{0x01}, 65532), []byte{0x20, 0})...)
@@ -252,7 +265,7 @@ func TestRefusedLimits(t *testing.T) {
 // A function without an export has its name from the name section.
 func TestRefusalName(t *testing.T) {
 	p := goodParts(0x20, 0)
-	p.functions, p.code = []byte{2, 0, 0}, vector(fnBody(nil, 0x20, 0), fnBody(nil, 0x26, 0))
+	p.functions, p.code = []byte{2, 0, 0}, vector(fnBody(nil, 0x20, 0), fnBody(nil, 0x20, 0, 0xd0, 0x70, 0x26, 0, 0x20, 0))
 	names := cat(appendName(nil, "name"), []byte{1}, sized(vector(cat([]byte{2}, appendName(nil, "in\x1bner")))))
 	b := &builder{out: p.module()}
 	refused(t, "name", b.section(secCustom, names...).out, Defaults(), RuleTableWrite, 2, "in\x1bner", []byte{0x26, 0}, `table-write, function 2 (in\x1bner), offset 0x`)
