@@ -12,5 +12,6 @@ func newPlugin(s Streams) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	group.AddCommand(newPluginNew(s), newPluginInspect(s), newPluginCheck(s))
 	return group
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -140,4 +141,15 @@ func (p *Probe) Close() {
 // each.
 func (g *Guest) Budget(rows int) int64 {
 	return g.limits.JobFuel + int64(rows)*g.pass.perRow
+}
+
+// SetupFuel sets an instance up once more, as far as its manifest, and gives the
+// fuel that it used.
+func (m *Module) SetupFuel() (int64, error) {
+	in, err := m.instantiate(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	defer in.close()
+	return m.Limits().SetupFuel - in.setup, nil
 }
