@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/manifest"
+	"github.com/poise-sched/poise/host/model"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/policy"
+	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/sim"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// scene is a fleet at one moment and a job to decide on.
+type scene struct {
+	nodes    []poise.Node
+	running  []manifest.Running
+	workload []manifest.Job // what the demand profile counts; nil = running and job
+	job      manifest.Job
+	classes  bool // group the nodes into classes, as the daemon does
+}
+
+// trial is one decision of a plugin on a scene.
+type trial struct {
+	job      state.Job
+	decision poise.Decision
+	fault    abi.Code // "" = none
+	failure  sched.Failure
+}
+
+// try lets a plugin decide on the scene. A plugin that cannot be set up gives
+// its Fault as the error; one that fails at the decision is a trial too.
+func (sc *scene) try(m *policy.Module, params map[string]string, weight float64, detail sched.Detail) (*trial, error) {
+	defaults, err := parseParams(nil)
+	if err != nil {
+		return nil, err
+	}
+	e, err := enterPlugin(m, &defaults, params, weight)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	p := sched.NewPipeline(e.policy)
+	fleet, err := sc.build(e.symbols, &defaults.params, p)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{job: *fleet.Job(sc.job.ID), failure: e.policy.OnFailure}
+	if t.decision, err = p.Plan(fleet.View(), &t.job, detail); err != nil {
+		return nil, err
+	}
+	for code, times := range e.guest.Counters().Read().Faults {
+		if times > 0 {
+			t.fault = code
+		}
+	}
+	return t, nil
+}
+
+// build makes the state of the scene, the job waiting.
+func (sc *scene) build(symbols poise.SymbolsWanted, params *balance.Params, p *sched.Pipeline) (*state.State, error) {
+	s, err := state.New(state.Settings{})
+	if err != nil {
+		return nil, err
+	}
+	apply := func(body poise.Body) {
+		if err == nil {
+			err = s.Apply(poise.Event{Index: s.Index() + 1, Body: body})
+		}
+	}
+	apply(symbols)
+	for i := range sc.nodes {
+		apply(poise.NodeJoined{Node: sc.nodes[i]})
+	}
+	if sc.classes && err == nil {
+		classes, err := model.Build(sc.nodes, model.Defaults(), nil)
+		if err != nil {
+			return nil, err
+		}
+		apply(classes.Built(sc.nodes))
+		p.UseIndex(model.NewClassIndex(classes))
+	}
+	for i := range sc.running {
+		if err == nil {
+			err = place(s, &sc.running[i])
+		}
+	}
+	apply(poise.JobSubmitted{Job: sc.job.Job})
+	if err != nil {
+		return nil, err
+	}
+	profile, err := sc.profile(s, params)
+	if err != nil {
+		return nil, err
+	}
+	apply(profile)
+	return s, err
+}
+
+// profile counts what jobs have been asking for.
+func (sc *scene) profile(s *state.State, params *balance.Params) (poise.ProfileBuilt, error) {
+	seen := s.Demand()
+	kinds := seen
+	if sc.workload != nil {
+		arrivals := make([]sim.Arrival, len(sc.workload))
+		requests := make([]poise.Request, len(sc.workload))
+		for i := range sc.workload {
+			arrivals[i], requests[i] = sim.Arrival{Job: sc.workload[i].Job}, sc.workload[i].Request
+			if text := sc.workload[i].ModelText; text != "" {
+				requests[i].Device.Models = strings.Split(text, "|") // as the file names them, as in sim
+			}
+		}
+		var err error
+		if seen, err = sim.WorkloadDemand(arrivals); err != nil {
+			return poise.ProfileBuilt{}, err
+		}
+		kinds = state.Count(requests)
+	}
+	view := s.View()
+	return poise.ProfileBuilt{Profiles: balance.BuildProfiles(view, seen, params), Demand: balance.BuildDemand(view, kinds)}, nil
+}
+
+// place puts a job that runs on its node.
+func place(s *state.State, r *manifest.Running) error {
+	wrong := func(detail string, err error) error {
+		return &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("running job %q", r.Name), Detail: detail, Err: err}
+	}
+	if err := s.Apply(poise.Event{Index: s.Index() + 1, Body: poise.JobSubmitted{Job: r.Job.Job}}); err != nil {
+		return wrong("", err)
+	}
+	row, ok := s.Row(r.Node)
+	if !ok {
+		return wrong(fmt.Sprintf("node: %q, expected a node of the fleet", r.Node), nil)
+	}
+	held := r.Held
+	if held == nil {
+		held = hostsChoice(s.View().Free(row), &r.Request.Device)
+	}
+	placed := poise.JobPlaced{Placement: poise.Placement{Job: r.ID, Node: r.Node, Devices: held}}
+	if err := s.Apply(poise.Event{Index: s.Index() + 1, Body: placed}); err != nil {
+		return wrong("", err)
+	}
+	return nil
+}
+
+// hostsChoice gives the devices that the host takes where nobody chooses: the
+// lowest free ones, for a share the one with the least free that is enough. It
+// gives fewer than asked for where there are not as many.
+func hostsChoice(free []uint16, ask *poise.DeviceRequest) []uint16 {
+	var chosen []uint16
+	for i, f := range free {
+		switch {
+		case int32(f) < ask.Milli || ask.Count == 0:
+		case ask.Shared() && len(chosen) == 1:
+			if f < free[chosen[0]] {
+				chosen[0] = uint16(i)
+			}
+		case len(chosen) < int(ask.Count):
+			chosen = append(chosen, uint16(i))
+		}
+	}
+	return chosen
+}
