@@ -77,7 +77,8 @@ func runChild(ctx context.Context, command []string, bin []byte, s settings, dir
 		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("time: more than %v, expected at most %v of CPU", wallFactor*l.Compile, l.Compile)}
 	case canceled:
 		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: "canceled", Err: context.Canceled}
-	case err != nil && cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= l.Compile:
+	case err != nil && cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= l.Compile/10*9:
+		// The kernel that killed it and the one that tells the time round apart.
 		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("time: more than %v of CPU, expected at most that", l.Compile)}
 	case err != nil && bytes.Contains(stderr.kept, []byte("out of memory")):
 		return outcome{}, tooLarge(l)
@@ -85,7 +86,9 @@ func runChild(ctx context.Context, command []string, bin []byte, s settings, dir
 		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("the compiler crashed: %q", stderr.firstLine()), Err: err}
 	}
 	var out outcome
-	if err := json.Unmarshal(stdout.kept, &out); err != nil {
+	answer := json.NewDecoder(bytes.NewReader(stdout.kept))
+	answer.DisallowUnknownFields()
+	if err := answer.Decode(&out); err != nil {
 		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: "answer of the compile child", Err: err}
 	}
 	return out, nil

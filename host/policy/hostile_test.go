@@ -182,6 +182,7 @@ var hostileCases = []hostileCase{
 	{"alloc-outside", abi.CodeBadOutput, abi.Alloc, "0x1f008"},
 	{"alloc-nothing", abi.CodeMemory, abi.Alloc, "none"},
 	{"alloc-overlaps", "", abi.Score, ""},
+	{"setup-busy", "", abi.Score, ""},
 	{"alloc-traps", abi.CodeTrap, abi.Alloc, "unreachable"},
 
 	{"output-nan", "", abi.Score, ""}, // what was written is for the caller to judge
@@ -215,6 +216,7 @@ var hostileCases = []hostileCase{
 	{"wasi-random-huge", abi.CodeStatus, abi.Score, "result: 28"},
 	{"wasi-random-outside", abi.CodeStatus, abi.Score, "result: 21"},
 	{"wasi-random-spin", abi.CodeFuel, abi.Score, ""},
+	{"wasi-memory", abi.CodeMemory, abi.Score, "result: 1"},
 	{"wasi-write-many", abi.CodeStatus, abi.Score, "result: 28"},
 	{"wasi-write-outside", abi.CodeStatus, abi.Score, "result: 21"},
 	{"wasi-exit", abi.CodeTrap, abi.Score, `proc_exit(3), it said "\"name\""`},

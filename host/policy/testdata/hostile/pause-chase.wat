@@ -1,0 +1,42 @@
+;; Follows pointers through 4 MiB, each of which is another cache line.
+(module
+  (memory (export "memory") 64)
+  (data (i32.const 16) "\20\00\00\00\2b\00\00\00")
+  (data (i32.const 32) "{\"name\":\"x\",\"version\":\"1.0.0\",\"columns\":[]}")
+  (func (export "poise_abi_v1") (result i32)
+    i32.const 0)
+  (func (export "poise_describe") (result i32)
+    i32.const 16)
+  (func (export "poise_alloc") (param $size i32) (param $align i32) (result i32)
+    i32.const 1024)
+  (func (export "poise_score") (param $table i32) (param $job i32) (param $out i32) (result i32)
+    i32.const 8192
+    local.set $job
+    loop $again
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      local.get $job
+      i32.load
+      local.set $job
+      br $again
+    end
+    unreachable))

@@ -1,0 +1,66 @@
+;; A chain of 64-bit divisions, each of which waits for the one before.
+(module
+  (memory (export "memory") 2)
+  (data (i32.const 16) "\20\00\00\00\2b\00\00\00")
+  (data (i32.const 32) "{\"name\":\"x\",\"version\":\"1.0.0\",\"columns\":[]}")
+  (func (export "poise_abi_v1") (result i32)
+    i32.const 0)
+  (func (export "poise_describe") (result i32)
+    i32.const 16)
+  (func (export "poise_alloc") (param $size i32) (param $align i32) (result i32)
+    i32.const 1024)
+  (func (export "poise_score") (param $table i32) (param $job i32) (param $out i32) (result i32) (local $v i64)
+    i64.const -1
+    local.set $v
+    loop $again
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      local.get $v
+      i64.const 3
+      i64.div_u
+      i64.const -4
+      i64.or
+      local.set $v
+      br $again
+    end
+    unreachable))
