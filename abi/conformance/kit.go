@@ -76,6 +76,28 @@ type kit struct {
 // same plugin, loaded by an engine without native code. The error is about the
 // parameters or the kit; what is wrong with the plugin is in the report.
 func Check(ctx context.Context, module, interpreted *policy.Module, o Options) (Report, error) {
+	k, err := newKit(module, interpreted, o)
+	if err != nil {
+		return nil, err
+	}
+	var report Report
+	for _, d := range demands() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r, err := k.try(d)
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, r)
+		if o.Done != nil {
+			o.Done(r)
+		}
+	}
+	return report, nil
+}
+
+func newKit(module, interpreted *policy.Module, o Options) (*kit, error) {
 	g, err := policy.NewGuest(module, o.Params)
 	if err != nil {
 		return nil, err
@@ -87,32 +109,22 @@ func Check(ctx context.Context, module, interpreted *policy.Module, o Options) (
 	if g.Scores() {
 		k.exports = append(k.exports, abi.Score)
 	}
-	if k.usual, err = k.fleet(variant{nodes: 256, shapes: 16, values: "v"}); err != nil {
-		return nil, err
+	k.usual, err = k.fleet(variant{nodes: 256, shapes: 16, values: "v"})
+	return k, err
+}
+
+// try makes one check.
+func (k *kit) try(d demand) (Result, error) {
+	outcome, detail, err := d.run(k)
+	var v violation
+	var f *policy.Fault
+	switch {
+	case errors.As(err, &v):
+		return Result{d.name, Fail, string(v)}, nil
+	case errors.As(err, &f):
+		return Result{d.name, Fail, faultText(f)}, nil
 	}
-	var report Report
-	for _, d := range demands() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		c := Result{Name: d.name}
-		c.Outcome, c.Detail, err = d.run(k)
-		var v violation
-		var f *policy.Fault
-		switch {
-		case errors.As(err, &v):
-			c.Outcome, c.Detail = Fail, string(v)
-		case errors.As(err, &f):
-			c.Outcome, c.Detail = Fail, faultText(f)
-		case err != nil:
-			return nil, err
-		}
-		report = append(report, c)
-		if o.Done != nil {
-			o.Done(c)
-		}
-	}
-	return report, nil
+	return Result{d.name, outcome, detail}, err
 }
 
 // faultText leaves out the name of the plugin, which the report is about.

@@ -1,0 +1,29 @@
+;; Takes it that one value of a label is always there.
+(module
+  (memory (export "memory") 64)
+  (data (i32.const 16) "\00\04\00\00\6d\00\00\00") ;; pointer and length of the manifest
+  (data (i32.const 1024) "{\"name\":\"bad\",\"version\":\"1.0.0\",\"domains\":[\"zone\"],\"params\":[{\"name\":\"zone\",\"type\":\"symbol\",\"default\":\"v1\"}]}")
+  (func (export "poise_abi_v1") (result i32) (i32.const 0))
+  (func (export "poise_describe") (result i32) (i32.const 16))
+  (func (export "poise_alloc") (param $size i32) (param $align i32) (result i32)
+    (select (i32.const 65536) (i32.const 0) (i32.le_u (local.get $size) (i32.const 4128768))))
+  (func (export "poise_score") (param $table i32) (param $job i32) (param $out i32) (result i32)
+    (local $row i32) (local $at i32) (local $value i32) (local $left i32)
+    (local.set $at (i32.load (local.get $out)))
+    (local.set $value (i32.load offset=4 (i32.load offset=4 (i32.load offset=36 (local.get $table)))))
+    (local.set $left (i32.load (i32.load offset=4 (i32.load offset=36 (local.get $table)))))
+    (block $found
+      (loop $search
+        (if (i32.eqz (local.get $left)) (then unreachable))
+        (br_if $found (i32.eq (i32.load (local.get $value)) (i32.load (i32.load offset=28 (local.get $table)))))
+        (local.set $value (i32.add (local.get $value) (i32.const 16)))
+        (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+        (br $search)))
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $row) (i32.load offset=8 (local.get $table))))
+        (f64.store (local.get $at) (f64.const 0))
+        (local.set $row (i32.add (local.get $row) (i32.const 1)))
+        (local.set $at (i32.add (local.get $at) (i32.const 8)))
+        (br $next)))
+    (i32.const 0)))
