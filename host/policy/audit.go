@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/state"
@@ -14,16 +15,16 @@ const auditEvery = 100
 // passes asks about a sample of the rows again, in the reverse order and in an
 // instance that is as after set-up, and says whether the answers are the same to
 // the bit. rows are the candidates of the window that a holds the answers of.
-// The sample goes by row version and shape: the same on every run.
-func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answer, w window) bool {
+// The sample goes by snapshot version, shape and first row: the same on every
+// run.
+func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, w window) bool {
 	p := &g.pass
 	p.sample = p.sample[:0]
-	for i := len(rows) - 1; i >= 0 && len(p.sample) < smallRows; i-- {
-		mixed := (b.Snap.RowVersion(rows[i])*31 + uint64(b.Job.Shape.ID)) * 0x9e3779b97f4a7c15
-		if mixed>>32%auditEvery == 0 {
-			p.sample = append(p.sample, uint32(i))
-		}
+	mixed := ((b.Snap.Version()*31+uint64(b.Job.Shape.ID))*31 + uint64(rows[0])) * 0x9e3779b97f4a7c15
+	for i := int(mixed >> 32 % auditEvery); i < len(rows); i += auditEvery {
+		p.sample = append(p.sample, uint32(i))
 	}
+	slices.Reverse(p.sample)
 	if len(p.sample) == 0 {
 		return true
 	}

@@ -130,37 +130,23 @@ func (g *Guest) Use() poise.PluginUse { return g.pass.use }
 
 // Filter implements sched.Filter.
 func (g *Guest) Filter(b *state.Batch, reasons []poise.Reason) error {
-	return g.ask(b, abi.Filter, func(i int, a answer) *Fault {
-		code := a.reason()
-		if code == 0 {
-			reasons[i] = 0
-			return nil
-		}
-		if _, ok := g.module.Manifest.Reason(code); !ok || code > abi.MaxReason {
-			return g.fault(abi.CodeBadOutput, abi.Filter, "reason of node %q: %d, expected 0 or a key of the manifest's reasons", b.Snap.Name(b.Rows[i]), code)
-		}
-		reasons[i] = poise.NewPolicyReason(0, uint8(code))
-		return nil
+	return g.ask(b, abi.Filter, func(at int, w window, rows []uint32, a answers) *Fault {
+		return g.readReasons(rows, w, a, b.Snap, reasons[at:])
 	})
 }
 
 // Score implements sched.Scorer.
 func (g *Guest) Score(b *state.Batch, loss []float64, devices []uint32) error {
-	m := g.module.Manifest
 	ask := &b.Job.Shape.Request.Device
-	return g.ask(b, abi.Score, func(i int, a answer) *Fault {
-		name := func() string { return b.Snap.Name(b.Rows[i]) }
-		l, mask := a.loss(), a.mask()
-		switch {
-		case l-l != 0: // NaN or an infinity
-			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected a finite number", name(), l)
-		case len(m.LossRange) == 2 && (l < m.LossRange[0] || l > m.LossRange[1]):
-			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected %v to %v as declared", name(), l, m.LossRange[0], m.LossRange[1])
-		case mask != 0 && !b.Snap.MaskFits(b.Rows[i], mask, ask):
-			return g.fault(abi.CodeBadOutput, abi.Score, "devices of node %q: mask %b, expected %d devices with %d milli free", name(), mask, ask.Count, ask.Milli)
+	return g.ask(b, abi.Score, func(at int, w window, rows []uint32, a answers) *Fault {
+		if f := g.readLosses(rows, w, a, b.Snap, loss[at:]); f != nil {
+			return f
 		}
-		loss[i], devices[i] = l, mask
-		return nil
+		if a.masks == nil {
+			clear(devices[at : at+len(rows)])
+			return nil
+		}
+		return g.readMasks(rows, w, a, b.Snap, ask, devices[at:])
 	})
 }
 

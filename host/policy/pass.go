@@ -53,9 +53,13 @@ func jobSeed(job *state.Job) uint64 {
 	return h.Sum64()
 }
 
+// reader takes what a guest said about the rows of a window, the first of which
+// is number at of the batch.
+type reader func(at int, w window, rows []uint32, a answers) *Fault
+
 // ask puts the rows of a batch to the guest, in as many calls as it takes, and
-// reads what it says about each. i is the row's index in the batch.
-func (g *Guest) ask(b *state.Batch, export string, read func(i int, a answer) *Fault) error {
+// reads what it says.
+func (g *Guest) ask(b *state.Batch, export string, read reader) error {
 	audited := g.pass.audit
 	f := g.askRows(b, export, read)
 	if f == nil && audited != g.pass.audit {
@@ -71,7 +75,7 @@ func (g *Guest) ask(b *state.Batch, export string, read func(i int, a answer) *F
 	return f
 }
 
-func (g *Guest) askRows(b *state.Batch, export string, read func(i int, a answer) *Fault) *Fault {
+func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 	p := &g.pass
 	for at := 0; at < len(b.Rows); {
 		rest := b.Rows[at:]
@@ -92,19 +96,12 @@ func (g *Guest) askRows(b *state.Batch, export string, read func(i int, a answer
 			g.discard(s)
 			return f
 		}
-		arena := s.arena()
-		a := answer{values: arena[s.layout.Values:]}
-		if s.layout.Masks != 0 {
-			a.masks = arena[s.layout.Masks:]
+		rest, a := rest[:w.candidates], s.answers()
+		if f := read(at, w, rest, a); f != nil {
+			g.discard(s)
+			return f
 		}
-		for i := range w.candidates {
-			a.row = w.at(rest, i)
-			if f := read(at+i, a); f != nil {
-				g.discard(s)
-				return f
-			}
-		}
-		if p.audit && !g.passes(b, export, rest[:w.candidates], a, w) {
+		if p.audit && !g.passes(b, export, rest, a, w) {
 			g.impure, p.audit = true, false
 			g.counters.impure()
 			return nil

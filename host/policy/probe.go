@@ -84,18 +84,14 @@ func (p *Probe) Ask(export string, rows []uint32, candidate []bool) (Said, error
 		return Said{}, f
 	}
 	said := Said{Fuel: used}
-	arena = s.arena()
-	a := answer{values: arena[s.layout.Values:]}
-	if s.layout.Masks != 0 {
-		a.masks = arena[s.layout.Masks:]
-	}
-	for a.row = range rows {
+	a := s.answers()
+	for row := range rows {
 		if export == abi.Filter {
-			said.Reasons = append(said.Reasons, a.reason())
+			said.Reasons = append(said.Reasons, a.reason(row))
 			continue
 		}
-		said.Losses = append(said.Losses, a.loss())
-		said.Masks = append(said.Masks, a.mask())
+		said.Losses = append(said.Losses, a.loss(row))
+		said.Masks = append(said.Masks, a.mask(row))
 	}
 	return said, nil
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 
 	"github.com/poise-sched/poise/abi"
@@ -153,24 +152,4 @@ func (g *Guest) discard(s *slot) {
 	if g.large == s {
 		g.large = nil
 	}
-}
-
-// answer reads what a guest wrote for one row.
-type answer struct {
-	values, masks []byte
-	row           int
-}
-
-func (a answer) reason() uint32 { return binary.LittleEndian.Uint32(a.values[4*a.row:]) }
-
-func (a answer) loss() float64 {
-	return math.Float64frombits(binary.LittleEndian.Uint64(a.values[8*a.row:]))
-}
-
-// mask gives the device mask, 0 where the plugin does not choose devices.
-func (a answer) mask() uint32 {
-	if a.masks == nil {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(a.masks[4*a.row:])
 }

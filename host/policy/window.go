@@ -45,9 +45,18 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 	l.PutTable(arena, s.base, w.rows)
 	bits := arena[l.Candidate:][:(w.rows+63)/64*8]
 	clear(bits)
-	for i := range w.candidates {
-		r := w.at(rows, i)
-		bits[r/8] |= 1 << (r % 8)
+	if w.candidates == w.rows {
+		for i := range w.rows / 8 {
+			bits[i] = 0xff
+		}
+		if rest := w.rows % 8; rest > 0 {
+			bits[w.rows/8] = 1<<rest - 1
+		}
+	} else {
+		for i := range w.candidates {
+			r := w.at(rows, i)
+			bits[r/8] |= 1 << (r % 8)
+		}
 	}
 	clear(arena[l.Values:][:8*w.rows])
 	if l.Masks != 0 {

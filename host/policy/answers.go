@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// answers are what a guest wrote in one call, by table row: losses or reasons,
+// and device masks where the plugin chooses devices.
+type answers struct{ values, masks []byte }
+
+// answers gives views of the outputs of a slot.
+func (s *slot) answers() answers {
+	arena := s.arena()
+	a := answers{values: arena[s.layout.Values:]}
+	if s.layout.Masks != 0 {
+		a.masks = arena[s.layout.Masks:]
+	}
+	return a
+}
+
+func (a answers) reason(row int) uint32 { return binary.LittleEndian.Uint32(a.values[4*row:]) }
+
+func (a answers) loss(row int) float64 {
+	return math.Float64frombits(binary.LittleEndian.Uint64(a.values[8*row:]))
+}
+
+// mask gives a device mask, 0 where the plugin does not choose devices.
+func (a answers) mask(row int) uint32 {
+	if a.masks == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(a.masks[4*row:])
+}
+
+// readReasons checks and gives the reasons for the rows of a window.
+func (g *Guest) readReasons(rows []uint32, w window, a answers, snap *state.Snapshot, reasons []poise.Reason) *Fault {
+	for i := range rows {
+		code := a.reason(w.at(rows, i))
+		if reasons[i] = 0; code == 0 {
+			continue
+		}
+		if _, ok := g.module.Manifest.Reason(code); !ok || code > abi.MaxReason {
+			return g.fault(abi.CodeBadOutput, abi.Filter, "reason of node %q: %d, expected 0 or a key of the manifest's reasons", snap.Name(rows[i]), code)
+		}
+		reasons[i] = poise.NewPolicyReason(0, uint8(code))
+	}
+	return nil
+}
+
+// readLosses checks and gives the losses for the rows of a window.
+func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snapshot, loss []float64) *Fault {
+	lo, hi := math.Inf(-1), math.Inf(1)
+	if r := g.module.Manifest.LossRange; len(r) == 2 {
+		lo, hi = r[0], r[1]
+	}
+	loss = loss[:len(rows)]
+	for i := range rows {
+		l := a.loss(w.at(rows, i))
+		if l-l != 0 { // NaN or an infinity
+			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected a finite number", snap.Name(rows[i]), l)
+		}
+		if l < lo || l > hi {
+			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected %v to %v as declared", snap.Name(rows[i]), l, lo, hi)
+		}
+		loss[i] = l
+	}
+	return nil
+}
+
+// readMasks checks and gives the device masks for the rows of a window.
+func (g *Guest) readMasks(rows []uint32, w window, a answers, snap *state.Snapshot, ask *poise.DeviceRequest, devices []uint32) *Fault {
+	for i := range rows {
+		mask := a.mask(w.at(rows, i))
+		if mask != 0 && !snap.MaskFits(rows[i], mask, ask) {
+			return g.fault(abi.CodeBadOutput, abi.Score, "devices of node %q: mask %b, expected %d devices with %d milli free", snap.Name(rows[i]), mask, ask.Count, ask.Milli)
+		}
+		devices[i] = mask
+	}
+	return nil
+}
