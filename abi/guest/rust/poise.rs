@@ -37,6 +37,8 @@ mod scratch;
 mod table;
 
 #[cfg(not(target_arch = "wasm32"))]
+mod arena;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod harness;
 
 pub use alloc::alloc;
