@@ -53,3 +53,24 @@ func alloc(size, align uint32) uint32 {
 	at := pointer(&block[0])
 	return (at + align - 1) / align * align
 }
+
+//go:wasmimport wasi_snapshot_preview1 proc_exit
+func exit(code int32)
+
+// EndOnPanic is deferred by the exports: a panic becomes a trap at once, after a
+// line that shows under plugin run and test. Go's own way to end prints every
+// goroutine, for which the fuel of a call is not enough, so that the fault would
+// say fuel.
+func EndOnPanic() {
+	switch v := recover().(type) {
+	case nil:
+		return
+	case error:
+		println("panic:", v.Error())
+	case string:
+		println("panic:", v)
+	default:
+		println("panic")
+	}
+	exit(2)
+}

@@ -6,6 +6,7 @@ var call poise.Call
 
 //go:wasmexport poise_score
 func export(table, job, out uint32) uint32 {
+	defer poise.EndOnPanic()
 	call.Open(nil, table, job, out)
 	call.Score(exported)
 	return 0
