@@ -13,6 +13,6 @@ func newPlugin(s Streams) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	group.AddCommand(newPluginNew(s), newPluginInspect(s), newPluginCheck(s))
-	group.AddCommand(newPluginRun(s), newPluginTest(s))
+	group.AddCommand(newPluginRun(s), newPluginTest(s), newPluginBench(s))
 	return group
 }
