@@ -175,7 +175,10 @@ func randomBytes(seed uint64, n int) []byte {
 func TestInstrumentGenerated(t *testing.T) {
 	r := newRunner(t)
 	tally := map[string]int{}
-	const modules = 1500
+	modules := 1500
+	if slow {
+		modules = 400
+	}
 	for seed := range uint64(modules) {
 		check(t, r, randomBytes(seed, 100+int(seed)), tally)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -41,8 +42,12 @@ func sound(tb testing.TB, r wazero.Runtime, bin []byte) string {
 		}
 		return "refused"
 	}
-	// A module that the engine's limits, not its validation, would stop.
 	plain, with := compiles(r, bin), compiles(r, metered)
+	// The engine stumbles over an empty custom section at the end of a module,
+	// which is valid. Custom sections do not get past Instrument.
+	if plain != nil && strings.HasPrefix(plain.Error(), "failed to read custom section name") {
+		return "custom"
+	}
 	if (plain == nil) != (with == nil) {
 		tb.Fatalf("the engine says of the original %v, of the rewritten %v\n%x", plain, with, bin)
 	}
@@ -91,7 +96,10 @@ func interpreter(tb testing.TB) wazero.Runtime {
 func TestSoundOnMutations(t *testing.T) {
 	r := interpreter(t)
 	tally := map[string]int{}
-	const mutations = 20000
+	mutations := 20000
+	if slow {
+		mutations = 5000
+	}
 	for seed := range uint64(mutations) {
 		src := rand.New(rand.NewPCG(seed, 2))
 		g := &generator{in: randomBytes(seed/20, 400), vectors: seed%2 == 0}
@@ -124,6 +132,7 @@ func FuzzVerify(f *testing.F) {
 		f.Add(bin)
 	}
 	f.Add([]byte(header))
+	f.Add(newBuilder().section(secElement, 0).section(secCustom, 1, 's').out)
 	f.Add(simple(0x20, 0))
 	f.Fuzz(func(t *testing.T, bin []byte) {
 		// The engine compiles whatever the bytes ask for.
