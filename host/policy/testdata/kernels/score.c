@@ -10,6 +10,22 @@
 
 static double scale(const poise_dimension *d, double weight) { return d->fleet_max > 0 ? weight / d->fleet_max : 0; }
 
+// either is yes where flag is 1, else no, without a branch: the engine makes one
+// of a scalar select, and clang one of a plain ?: here.
+static double either(int flag, double yes, double no) {
+#ifdef __wasm_simd128__
+	return flag ? yes : no;
+#else
+	uint64_t mask = -(uint64_t)flag, a, b;
+	__asm__("" : "+r"(mask)); // or clang turns it into a select again
+	__builtin_memcpy(&a, &yes, 8);
+	__builtin_memcpy(&b, &no, 8);
+	a = (a & mask) | (b & ~mask);
+	__builtin_memcpy(&no, &a, 8);
+	return no;
+#endif
+}
+
 POISE_SCORE(c, loss) {
 	const poise_dimension cpu = c->cpu, memory = c->memory, storage = c->storage, gpu = c->gpu;
 	const double cpu_scale = scale(&cpu, 0.4), memory_scale = scale(&memory, 0.3);
@@ -26,6 +42,6 @@ POISE_SCORE(c, loss) {
 		sum += 0.25 * (zone[r].id != wanted_zone);
 		sum += 0.125 * (class[r] != wanted_class);
 		int short_of = (left0 < 0) | (left1 < 0) | (left2 < 0) | (left3 < 0); // no short-circuits, no branches
-		loss[r] = short_of ? 1e9 : sum;
+		loss[r] = either(short_of, 1e9, sum);
 	}
 }
