@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -126,25 +127,28 @@ func (sc *scene) profile(s *state.State, params *balance.Params) (poise.ProfileB
 
 // place puts a job that runs on its node.
 func place(s *state.State, r *manifest.Running) error {
-	wrong := func(detail string, err error) error {
-		return &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("running job %q", r.Name), Detail: detail, Err: err}
+	wrong := func(detail string) error {
+		return &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("running job %q", r.Name), Detail: detail}
 	}
-	if err := s.Apply(poise.Event{Index: s.Index() + 1, Body: poise.JobSubmitted{Job: r.Job.Job}}); err != nil {
-		return wrong("", err)
+	var refused *poise.Error
+	err := s.Apply(poise.Event{Index: s.Index() + 1, Body: poise.JobSubmitted{Job: r.Job.Job}})
+	if errors.As(err, &refused) {
+		return wrong(refused.Detail)
 	}
 	row, ok := s.Row(r.Node)
 	if !ok {
-		return wrong(fmt.Sprintf("node: %q, expected a node of the fleet", r.Node), nil)
+		return wrong(fmt.Sprintf("node: %q, expected a node of the fleet", r.Node))
 	}
 	held := r.Held
 	if held == nil {
 		held = hostsChoice(s.View().Free(row), &r.Request.Device)
 	}
 	placed := poise.JobPlaced{Placement: poise.Placement{Job: r.ID, Node: r.Node, Devices: held}}
-	if err := s.Apply(poise.Event{Index: s.Index() + 1, Body: placed}); err != nil {
-		return wrong("", err)
+	err = s.Apply(poise.Event{Index: s.Index() + 1, Body: placed})
+	if errors.As(err, &refused) {
+		return wrong(fmt.Sprintf("on node %q: %s, expected what fits beside the others", r.Node, refused.Detail))
 	}
-	return nil
+	return err
 }
 
 // hostsChoice gives the devices that the host takes where nobody chooses: the
