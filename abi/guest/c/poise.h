@@ -216,7 +216,7 @@ typedef struct {
 #define POISE_X(member, text) poise_dimension member;
 	POISE_DIMENSIONS(POISE_X)
 #undef POISE_X
-#define POISE_KIND_class const uint32_t * // 1 + the id of the class, 0 = none
+#define POISE_KIND_class const poise_symbol * // of the name of the class, absent = none
 #define POISE_KIND_taints const uint64_t *
 #define POISE_KIND_selectors const uint64_t *
 #define POISE_KIND_devices poise_devices

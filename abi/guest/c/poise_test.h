@@ -137,7 +137,7 @@ static inline void fake_set(const char *column, uint32_t row, double value) {
 		*(uint32_t *)cell = (uint32_t)value;
 }
 
-// A text of a row: a label's value or a device model.
+// A text of a row: the name of its class, a label's value or a device model.
 static inline void fake_text(const char *column, uint32_t row, const char *text) {
 	*(poise_symbol *)fake_cell(column, row) = fake_symbol(text);
 }

@@ -40,8 +40,8 @@ impl Arena {
                     self.bits(at + 2 * d, 2, f.into());
                 }
             }
-            (4 | 8, Cell::Text(v)) => self.bits(at, 4, symbols.symbol(v).into()),
-            (3 | 9 | 10 | 11, Cell::Number(v)) => self.bits(at, 4, *v as u64),
+            (3 | 4 | 8, Cell::Text(v)) => self.bits(at, 4, symbols.symbol(v).into()),
+            (9 | 10 | 11, Cell::Number(v)) => self.bits(at, 4, *v as u64),
             _ => panic!("{:?} in a column of kind {}, expected a value that fits it", cell, kind),
         }
     }

@@ -288,7 +288,7 @@ pub(crate) use instead;
 macro_rules! column_type {
     ($a:lifetime capacity) => { &$a [f64] };
     ($a:lifetime allocated) => { &$a [f64] };
-    ($a:lifetime class) => { &$a [u32] };
+    ($a:lifetime class) => { &$a [$crate::poise::Symbol] };
     ($a:lifetime taints) => { &$a [u64] };
     ($a:lifetime selectors) => { &$a [u64] };
     ($a:lifetime devices) => { $crate::poise::Devices<$a> };

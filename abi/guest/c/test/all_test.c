@@ -33,7 +33,7 @@ static void host(void) {
 	CHECK(c->param.mode == 1 && c->param.need == 7);
 
 	CHECK(c->cpu.capacity[65] == 65.5 && c->cpu.allocated[65] == 1065.5 && c->memory.allocated[0] == 3000.5);
-	CHECK(c->class[65] == 4065 && c->taints[65] == 5065 && c->selectors[65] == 6065);
+	CHECK(c->class[65].id == 4065 && c->taints[65] == 5065 && c->selectors[65] == 6065);
 	CHECK(poise_free(c->gpus, 65)[3] == (7065 + 999) % 1001 && poise_free(c->npus, 1)[0] == 8001 % 1001);
 	CHECK(poise_free_total(c->gpus, 2) == 7002 % 1001 + 7335 % 1001 + 7668 % 1001 + 8001 % 1001);
 	CHECK(c->model[65].id == 9065 && c->npu_model[65].id == 10065);

@@ -111,7 +111,7 @@ fn columns() {
         .set("devices", [1000, 999, 3])
         .set("device_model", "T4")
         .set("device_model:npu", "N1")
-        .set("class", 6)
+        .set("class", "T4")
         .set("taints", 4)
         .set("selectors", 3)
         .set("running_tasks", 9)
@@ -124,9 +124,10 @@ fn columns() {
     read(&c, |t| {
         assert_eq!((t.rows, t.capacity, t.memory, t.allocated), (2, &[4000.0, 0.0][..], &[1e15, 0.0][..], &[1500.5, 0.0][..]));
         assert_eq!((t.npu.row(0), t.gpu.row(0), t.gpu.row(1)), (&[7, 0, 0][..], &[1000, 999, 3][..], &[0, 0, 0][..]));
-        assert_eq!((t.class, t.taints, t.selectors, t.age), (&[6, 0][..], &[4, 0][..], &[3, 0][..], &[60000.0, 0.0][..]));
+        assert_eq!((t.taints, t.selectors, t.age), (&[4, 0][..], &[3, 0][..], &[60000.0, 0.0][..]));
         assert_eq!((t.running, t.tenant, t.tasks), (&[9, 0][..], &[8, 0][..], &[7, 0][..]));
         assert!(t.model[0] == t.tier[0] && t.model[0] != t.zone[0] && t.zone[0] != t.npu_model[0]);
+        assert_eq!((t.class[0], t.class[1]), (t.model[0], Symbol::NONE));
         assert_eq!((t.model[1], t.zone[1]), (Symbol::NONE, Symbol::NONE));
     });
 }
