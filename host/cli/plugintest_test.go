@@ -96,25 +96,29 @@ func TestTestExitCodes(t *testing.T) {
 	f(3, "none.wasm: no such file", "none.wasm", "testdata/cases")
 }
 
-// firstParty gives the plugins in the repository that are built and have cases.
-func firstParty(t *testing.T) map[string]string {
+// cased is a plugin and a folder of its cases.
+type cased struct{ module, dir string }
+
+// firstParty gives the plugins in the repository with their cases, and the
+// examples.
+func firstParty(t *testing.T) []cased {
 	t.Helper()
 	dirs, err := filepath.Glob("../../plugins/*/tests")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no plugins (%v)", err)
 	}
-	all := map[string]string{}
+	all := []cased{{"../../plugins/dotproduct/dotproduct.wasm", "../../examples/plugins/cases"}}
 	for _, dir := range dirs {
-		name := filepath.Base(filepath.Dir(dir))
-		all[filepath.Join(filepath.Dir(dir), name+".wasm")] = dir
+		home := filepath.Dir(dir)
+		all = append(all, cased{filepath.Join(home, filepath.Base(home)+".wasm"), dir})
 	}
 	return all
 }
 
 func TestFirstPartyCases(t *testing.T) {
-	for module, dir := range firstParty(t) {
-		if out, errs, code := runPoise("plugin", "test", module, dir); code != 0 {
-			t.Errorf("%s: exit %d: %s%s", module, code, out, errs)
+	for _, c := range firstParty(t) {
+		if out, errs, code := runPoise("plugin", "test", c.module, c.dir); code != 0 {
+			t.Errorf("%s: exit %d: %s%s", c.module, code, out, errs)
 		}
 	}
 }
@@ -126,12 +130,12 @@ func TestFirstPartyExplanations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.close()
-	for module, dir := range firstParty(t) {
-		m, err := w.load(module)
+	for _, p := range firstParty(t) {
+		m, err := w.load(p.module)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := manifest.CaseFiles([]string{dir})
+		files, err := manifest.CaseFiles([]string{p.dir})
 		if err != nil {
 			t.Fatal(err)
 		}
