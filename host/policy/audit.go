@@ -8,20 +8,26 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
-// auditEvery is how many answers of a row-pure plugin stand for one that is asked
-// for again.
-const auditEvery = 100
+// One call in auditCalls of a row-pure plugin is audited, and of its rows one in
+// auditRows is asked about again: about 1 % of the answers, for few restores.
+const (
+	auditCalls = 8
+	auditRows  = 12
+)
 
 // passes asks about a sample of the rows again, in the reverse order and in an
 // instance that is as after set-up, and says whether the answers are the same to
 // the bit. rows are the candidates of the window that a holds the answers of.
-// The sample goes by snapshot version, shape and first row: the same on every
-// run.
+// Which ones goes by the number of the pass and the first row: the same on
+// every run.
 func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, w window) bool {
 	p := &g.pass
 	p.sample = p.sample[:0]
-	mixed := ((b.Snap.Version()*31+uint64(b.Job.Shape.ID))*31 + uint64(rows[0])) * 0x9e3779b97f4a7c15
-	for i := int(mixed >> 32 % auditEvery); i < len(rows); i += auditEvery {
+	mixed := (p.number*31 + uint64(rows[0])) * 0x9e3779b97f4a7c15
+	if mixed>>60%auditCalls != 0 {
+		return true
+	}
+	for i := int(mixed >> 32 % auditRows); i < len(rows); i += auditRows {
 		p.sample = append(p.sample, uint32(i))
 	}
 	slices.Reverse(p.sample)
@@ -42,12 +48,12 @@ func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, 
 			masks = append(masks, a.masks[4*r:][:4]...)
 		}
 	}
+	if g.small != nil {
+		g.small.pass = 0 // so that it is set back first
+	}
 	for at := 0; at < len(again); {
 		rest := again[at:]
 		n := min(len(rest), p.least)
-		if g.small != nil {
-			g.small.pass = 0 // so that it is set back first
-		}
 		s, f := g.slot(n)
 		if f != nil {
 			return false

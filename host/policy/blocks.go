@@ -15,12 +15,12 @@ import (
 // mib is the unit of memory of a kind of task.
 const mib = 1 << 20
 
-// jobBlock gives what a guest sees of the job.
-func (r *mirror) jobBlock(job *state.Job, seed uint64) abi.JobBlock {
+// putJob writes what a guest sees of the job into b, whose slices are used again.
+func (r *mirror) putJob(b *abi.JobBlock, job *state.Job, seed uint64) {
 	ask := &job.Shape.Request.Device
-	b := abi.JobBlock{
-		DeviceCount: ask.Count, DeviceMilli: ask.Milli, DeviceKind: r.symbols.id(ask.Kind), Selectors: len(job.Shape.Selectors),
-	}
+	b.DeviceCount, b.DeviceMilli, b.DeviceKind = ask.Count, ask.Milli, r.symbols.id(ask.Kind)
+	b.Selectors = len(job.Shape.Selectors)
+	b.Models, b.Request, b.Fields = b.Models[:0], b.Request[:0], b.Fields[:0]
 	for _, m := range ask.Models[:min(len(ask.Models), abi.MaxRowModels)] {
 		b.Models = append(b.Models, r.symbols.id(m))
 	}
@@ -34,7 +34,6 @@ func (r *mirror) jobBlock(job *state.Job, seed uint64) abi.JobBlock {
 	for _, field := range r.manifest.JobFields {
 		b.Fields = append(b.Fields, r.jobField(job, field, seed))
 	}
-	return b
 }
 
 // jobField gives one field. A job has one task.

@@ -15,8 +15,11 @@ import (
 // goroutine, as the pipeline that uses it does.
 type Guest struct {
 	module   *Module
+	name     string // of the plugin, with its version
 	limits   Limits
 	settings []abi.Setting
+	byTenant bool // answers depend on the job's tenant beside its declared fields
+	byJob    bool // and on the job itself
 	counters *Counters
 	mirror   *mirror
 	pass     pass
@@ -43,7 +46,9 @@ func NewGuest(m *Module, params map[string]string) (*Guest, error) {
 		return nil, &Fault{Code: abi.CodeConfigure, Plugin: m.code.plugin(), Digest: m.Digest, Detail: "parameter " + err.Error()}
 	}
 	return &Guest{
-		module: m, limits: m.Limits(), settings: settings, counters: NewCounters(), mirror: newMirror(m.Manifest),
+		module: m, name: m.code.plugin(), limits: m.Limits(), settings: settings, counters: NewCounters(), mirror: newMirror(m.Manifest),
+		byTenant: m.Manifest.Wants(abi.TenantTasks) || len(m.Manifest.Domains) > 0,
+		byJob:    m.Manifest.Wants(abi.JobTasks),
 	}, nil
 }
 
@@ -110,10 +115,10 @@ func (g *Guest) Key(job *state.Job) string {
 			key += fmt.Sprintf("t%q,", job.Tenant)
 		}
 	}
-	if m.Wants(abi.TenantTasks) || len(m.Domains) > 0 {
+	if g.byTenant {
 		key += fmt.Sprintf("o%q,", job.Tenant)
 	}
-	if m.Wants(abi.JobTasks) {
+	if g.byJob {
 		key += fmt.Sprintf("j%q,", job.ID)
 	}
 	return key
@@ -153,7 +158,7 @@ func (g *Guest) Score(b *state.Batch, loss []float64, devices []uint32) error {
 // fault makes a Fault of this plugin and the job of the pass.
 func (g *Guest) fault(code abi.Code, export, format string, args ...any) *Fault {
 	return &Fault{
-		Code: code, Plugin: g.module.code.plugin(), Digest: g.module.Digest, Export: export, Job: string(g.pass.job.ID),
+		Code: code, Plugin: g.name, Digest: g.module.Digest, Export: export, Job: string(g.pass.job.ID),
 		Detail: fmt.Sprintf(format, args...),
 	}
 }

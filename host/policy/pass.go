@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"hash/fnv"
-
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
@@ -30,12 +28,12 @@ func (g *Guest) begin(snap *state.Snapshot, job *state.Job) {
 	p, m := &g.pass, g.module.Manifest
 	p.number++
 	p.snap, p.job = snap, job
-	p.block = g.mirror.jobBlock(job, jobSeed(job))
+	g.mirror.putJob(&p.block, job, jobSeed(job))
 	p.domains = nil
 	if len(m.Domains) > 0 {
 		p.domains = g.mirror.domainBlocks(job.Tenant)
 	}
-	p.use = poise.PluginUse{Name: g.module.code.plugin(), Digest: g.module.Digest}
+	p.use = poise.PluginUse{Name: g.name, Digest: g.module.Digest}
 	p.perRow = g.limits.RowFuel
 	if m.WantsProfile {
 		p.perRow += g.limits.ShapeFuel * int64(len(g.profile.Shapes)) * int64(max(1, g.mirror.devices))
@@ -46,11 +44,14 @@ func (g *Guest) begin(snap *state.Snapshot, job *state.Job) {
 	p.audit = g.rowPure()
 }
 
-// jobSeed gives a number that is the same in every attempt at the job.
+// jobSeed gives a number that is the same in every attempt at the job (FNV-1a of
+// its id).
 func jobSeed(job *state.Job) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(job.ID))
-	return h.Sum64()
+	h := uint64(14695981039346656037)
+	for i := range len(job.ID) {
+		h = (h ^ uint64(job.ID[i])) * 1099511628211
+	}
+	return h
 }
 
 // reader takes what a guest said about the rows of a window, the first of which

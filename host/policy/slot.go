@@ -136,8 +136,7 @@ func (g *Guest) setUp(s *slot) {
 		binary.LittleEndian.PutUint64(arena[s.layout.Params+8*i:], word)
 	}
 	s.layout.PutJob(arena, s.base, &g.pass.block)
-	fleet := g.mirror.fleet.block()
-	s.layout.PutFleet(arena, s.base, &fleet)
+	s.layout.PutFleet(arena, s.base, g.mirror.fleet.block())
 	s.layout.PutDomains(arena, s.base, g.pass.domains)
 	s.layout.PutProfile(arena, s.base, &g.profile)
 	s.pass = g.pass.number

@@ -36,6 +36,7 @@ type fleetSums struct {
 	max     []int64
 	stale   bool // a largest one left
 	changed bool
+	seen    abi.FleetBlock // what guests see
 }
 
 func newFleetSums(dims int) fleetSums {
@@ -74,20 +75,20 @@ func (f *fleetSums) settle(rows []rowSeen) bool {
 			}
 		}
 	}
-	changed := f.changed
+	if !f.changed {
+		return false
+	}
 	f.stale, f.changed = false, false
-	return changed
+	f.seen = abi.FleetBlock{Nodes: f.nodes}
+	for d := range f.sum {
+		f.seen.Sum = append(f.seen.Sum, f.sum[d].double())
+		f.seen.Max = append(f.seen.Max, float64(f.max[d]))
+	}
+	return true
 }
 
-// block gives what a guest sees.
-func (f *fleetSums) block() abi.FleetBlock {
-	b := abi.FleetBlock{Nodes: f.nodes}
-	for d := range f.sum {
-		b.Sum = append(b.Sum, f.sum[d].double())
-		b.Max = append(b.Max, float64(f.max[d]))
-	}
-	return b
-}
+// block gives what a guest sees, as of the last settle.
+func (f *fleetSums) block() *abi.FleetBlock { return &f.seen }
 
 // domainCounts counts the nodes by the value of one label.
 type domainCounts struct {
