@@ -119,11 +119,14 @@ func benchPlugin(s Streams, o *pluginBenchOptions, sizes []int) error {
 	}
 	progress := report.NewProgress(s.Err, s.terminal(), len(shapes)*len(sizes))
 	for _, n := range shapes {
-		if err := r.sizes(m, params, sizes, n, progress.Step); err != nil {
-			return err
+		if err == nil {
+			err = r.sizes(m, params, sizes, n, progress.Step)
 		}
 	}
 	progress.Done()
+	if err != nil {
+		return err
+	}
 	if o.output == "json" {
 		return writeJSON(s.Out, &r)
 	}

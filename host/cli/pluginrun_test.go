@@ -62,6 +62,7 @@ func TestRunGolden(t *testing.T) {
 	f("run_reject", talk, "--job", "{job: j, request: {cpu: 1}}", "--param", "least=0")
 	f("run_weight", moody, "--job", "{job: j, request: {cpu: 1}}", "--weight", "2")
 	f("run_json", moody, "--jobs", jobs, "--name", "big", "--running", running, "-o", "json")
+	f("run_json_refused", talk, "--job", "{job: j, request: {cpu: 1}}", "--param", "least=9000", "-o", "json")
 	f("run_json_fault", talk, "--job", "{job: j, request: {cpu: 1}}", "--param", "least=0", "-o", "json")
 }
 

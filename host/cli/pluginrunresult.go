@@ -22,7 +22,8 @@ type pluginRunResult struct {
 	Fitting int               `json:"fitting"`
 	Ranked  []pluginRunRanked `json:"ranked"` // the best ones, best first
 	Refused []pluginRunRefuse `json:"refused"`
-	Fault   *pluginRunFault   `json:"fault"` // null = none
+	Nearest *pluginRunMiss    `json:"nearest"` // null where the job was placed
+	Fault   *pluginRunFault   `json:"fault"`   // null = none
 	Calls   int               `json:"calls"`
 	Rows    int               `json:"rows"`
 	Fuel    int64             `json:"fuel"`
@@ -40,6 +41,15 @@ type pluginRunRefuse struct {
 	Dim    string `json:"dim,omitempty"`
 	Text   string `json:"text,omitempty"` // the plugin's own
 	Nodes  int    `json:"nodes"`
+}
+
+type pluginRunMiss struct {
+	Node   string `json:"node"`
+	Reason string `json:"reason"`
+	Dim    string `json:"dim,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Ask    int64  `json:"ask,omitempty"` // base units
+	Have   int64  `json:"have,omitempty"`
 }
 
 type pluginRunFault struct {
@@ -65,6 +75,9 @@ func newPluginRunResult(m *policy.Module, t *trial) *pluginRunResult {
 	}
 	for _, c := range d.Refused {
 		r.Refused = append(r.Refused, pluginRunRefuse{Reason: c.Code.String(), Dim: c.Dim, Text: c.Text, Nodes: c.Nodes})
+	}
+	if m := d.Nearest; m != nil {
+		r.Nearest = &pluginRunMiss{Node: m.Node, Reason: m.Code.String(), Dim: m.Dim, Text: m.Text, Ask: m.Ask, Have: m.Have}
 	}
 	for _, u := range d.Plugins {
 		r.Calls, r.Rows, r.Fuel = r.Calls+u.Calls, r.Rows+u.Rows, r.Fuel+u.Fuel

@@ -123,6 +123,19 @@ func TestFirstPartyCases(t *testing.T) {
 	}
 }
 
+// The cases of new projects are cases.
+func TestTemplateCases(t *testing.T) {
+	paths, err := filepath.Glob("../../abi/guest/*/template/tests/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no templates (%v)", err)
+	}
+	for _, path := range paths {
+		if c, err := manifest.ReadCase(path); err != nil || c.Expect.Empty() {
+			t.Errorf("%s: %v, or it expects nothing", path, err)
+		}
+	}
+}
+
 // B39: what is explained in full is what would be decided without explaining.
 func TestFirstPartyExplanations(t *testing.T) {
 	w, err := openWorkshop(nil)
