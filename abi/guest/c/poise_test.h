@@ -322,7 +322,7 @@ static inline void fake_table(uint32_t rows, uint32_t slots) {
 static inline const void *fake_call(int32_t (*function)(uint32_t, uint32_t, uint32_t)) {
 	poise_table_block *t = fake_header();
 	double *total = fake_at(fake.fleet_dims);
-	for (uint32_t d = 0; d < poise_dims; d++) {
+	for (int d = 0; d < (int)poise_dims; d++) { // poise_dims may be 0
 		const double *capacity = fake_at(fake_column(fake_columns[2 * d])->data);
 		total[2 * d] = total[2 * d + 1] = 0;
 		for (uint32_t r = 0; r < t->rows; r++) {
