@@ -86,7 +86,7 @@ var rules = map[string]rule{
 
 	"plugins/spread-domains": {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"plugins/only-class":     {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
-	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/manifest", "host/report"}},
+	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/policy/wasm", "host/manifest", "host/report"}, third: []string{wazero}},
 
 	"test/openb":      {may: []string{anyCore}},
 	"test/fleets":     {may: []string{"host/poise", "host/resource"}},

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/policy"
+	"github.com/poise-sched/poise/host/policy/wasm"
+	"github.com/poise-sched/poise/host/report"
+)
+
+// metering times modules as the meter leaves them against the same modules as
+// they came, both on the engine itself: the scoring kernel in each language, and
+// loops that do little else than what is charged.
+func (b *bench) metering() ([]report.Figure, error) {
+	ctx := context.Background()
+	limits := policy.Defaults().Module
+	limits.MemoryPages = policy.Defaults().GoMemoryPages
+	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().
+		WithMemoryLimitPages(limits.MemoryPages).WithMemoryCapacityFromMax(true))
+	defer func() { _ = runtime.Close(ctx) }()
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
+		return nil, err
+	}
+	modules, err := b.modules()
+	if err != nil {
+		return nil, err
+	}
+	var figures []report.Figure
+	for i := range modules {
+		m := &modules[i]
+		goal := report.AtMost(1.08)
+		if m.name == "stock Go" {
+			goal = report.AtMost(1.3)
+		}
+		plain, metered, err := pair(runtime, m.bin, limits)
+		if err != nil {
+			return nil, fmt.Errorf("kernel in %s: %w", m.name, err)
+		}
+		ratio, err := b.overhead(plain.scored, metered.scored)
+		if err != nil {
+			return nil, fmt.Errorf("kernel in %s: %w", m.name, err)
+		}
+		figures = append(figures, report.Figure{Name: "metering, scoring kernel in " + m.name, Value: ratio, Unit: "x plain", Goal: goal})
+	}
+	loops, err := b.loops(runtime, limits)
+	return append(figures, loops...), err
+}
+
+// loops measures small kernels and gives the worst of them.
+func (b *bench) loops(runtime wazero.Runtime, limits wasm.Limits) ([]report.Figure, error) {
+	bin, err := os.ReadFile(filepath.Join(b.kernels, "..", "..", "wasm", "testdata", "kernels.wasm"))
+	if err != nil {
+		return nil, err
+	}
+	plain, metered, err := pair(runtime, bin, limits)
+	if err != nil {
+		return nil, err
+	}
+	var figures []report.Figure
+	worst := report.Figure{Name: "metering, worst of these kernels", Unit: "x plain", Goal: report.AtMost(1.4)}
+	for _, k := range []struct {
+		name, export string
+		n            uint64
+	}{{"multiply-xor loop", "multiply", 300_000}, {"recursive Fibonacci numbers", "fib", 20}, {"shell sort", "sort", 4095}, {"byte store loop", "fill", 300_000}} {
+		run := func(in *bare) func() (uint64, error) {
+			return func() (uint64, error) { return in.call(k.export, k.n) }
+		}
+		ratio, err := b.overhead(run(plain), run(metered))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+		figures = append(figures, report.Figure{Name: "  metering, " + k.name, Value: ratio, Unit: "x plain"})
+		worst.Value = max(worst.Value, ratio)
+	}
+	return append(figures, worst), nil
+}
+
+// samples is how often a call of well under a millisecond is timed in a round.
+const samples = 20
+
+// overhead gives the least time of the second over that of the first, which take
+// turns, after both have given the same.
+func (b *bench) overhead(plain, metered func() (uint64, error)) (float64, error) {
+	var least [2]time.Duration
+	for range b.rounds * samples {
+		var results [2]uint64
+		for i, run := range [2]func() (uint64, error){plain, metered} {
+			began := time.Now()
+			result, err := run()
+			if d := time.Since(began); least[i] == 0 || d < least[i] {
+				least[i] = d
+			}
+			if err != nil {
+				return 0, err
+			}
+			results[i] = result
+		}
+		if results[0] != results[1] {
+			return 0, fmt.Errorf("metered: result %#x, the plain module gives %#x", results[1], results[0])
+		}
+	}
+	return float64(least[1]) / float64(least[0]), nil
+}
+
+// bare is an instance without the host around it, plain or metered.
+type bare struct {
+	module      api.Module
+	fuel, depth api.MutableGlobal // nil of a plain one
+	nesting     uint64
+	score       api.Function
+	table       [3]uint64 // arguments of score
+	values      uint32
+	stack       [3]uint64
+}
+
+// pair instantiates a module plain and metered, with the same table where it is
+// a plugin.
+func pair(runtime wazero.Runtime, bin []byte, limits wasm.Limits) (plain, metered *bare, err error) {
+	instrumented, err := wasm.Instrument(bin, limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	if plain, err = newBare(runtime, bin, limits); err != nil {
+		return nil, nil, err
+	}
+	metered, err = newBare(runtime, instrumented, limits)
+	return plain, metered, err
+}
+
+func newBare(runtime wazero.Runtime, bin []byte, limits wasm.Limits) (*bare, error) {
+	ctx := context.Background()
+	module, err := runtime.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		return nil, err
+	}
+	in := &bare{module: module, nesting: uint64(limits.Depth), score: module.ExportedFunction(abi.Score)}
+	if g := module.ExportedGlobal(wasm.FuelGlobal); g != nil {
+		in.fuel = g.(api.MutableGlobal)
+		in.depth = module.ExportedGlobal(wasm.DepthGlobal).(api.MutableGlobal)
+	}
+	if module.ExportedFunction(abi.Initialize) != nil {
+		if _, err := in.call(abi.Initialize); err != nil {
+			return nil, err
+		}
+	}
+	if in.score != nil {
+		return in, in.lay()
+	}
+	return in, nil
+}
+
+// ready gives a metered instance fuel and depth for a call.
+func (in *bare) ready() {
+	if in.fuel != nil {
+		in.fuel.Set(math.MaxInt64)
+		in.depth.Set(in.nesting)
+	}
+}
+
+func (in *bare) call(export string, args ...uint64) (uint64, error) {
+	in.ready()
+	results, err := in.module.ExportedFunction(export).Call(context.Background(), args...)
+	if err != nil || len(results) == 0 {
+		return 0, err
+	}
+	return results[0], nil
+}
+
+// scored makes one call of score and gives a sum over the losses' bits.
+func (in *bare) scored() (uint64, error) {
+	in.ready()
+	in.stack = in.table
+	if err := in.score.CallWithStack(context.Background(), in.stack[:]); err != nil {
+		return 0, err
+	}
+	if status := int32(in.stack[0]); status != 0 {
+		return 0, fmt.Errorf("%s: result %d, expected 0", abi.Score, status)
+	}
+	values, _ := in.module.Memory().Read(in.values, 8*abi.MaxRows)
+	sum := uint64(0)
+	for i := range abi.MaxRows {
+		sum = sum*31 + binary.LittleEndian.Uint64(values[8*i:])
+	}
+	return sum, nil
+}
+
+// lay writes a table of as many rows as a call can have: capacities, loads, zones
+// and classes in no order.
+func (in *bare) lay() error {
+	pointer, err := in.call(abi.Describe)
+	if err != nil {
+		return err
+	}
+	memory := in.module.Memory()
+	at, _ := memory.ReadUint32Le(uint32(pointer))
+	size, _ := memory.ReadUint32Le(uint32(pointer) + 4)
+	text, _ := memory.Read(at, size)
+	manifest, err := abi.ParseManifest(slices.Clone(text))
+	if err != nil {
+		return err
+	}
+	layout, err := abi.NewLayout(manifest, abi.Sizes{Rows: abi.MaxRows})
+	if err != nil {
+		return err
+	}
+	base, err := in.call(abi.Alloc, uint64(layout.Size), 8)
+	if err != nil {
+		return err
+	}
+	arena, ok := memory.Read(uint32(base), uint32(layout.Size))
+	if base == 0 || !ok {
+		return fmt.Errorf("%s: %#x for %d bytes, expected a pointer to them", abi.Alloc, base, layout.Size)
+	}
+	const most, ask, zone, class = 1000, 100, 1, 1
+	layout.PutTable(arena, uint32(base), abi.MaxRows)
+	layout.PutParams(arena, []uint64{zone, class})
+	job, fleet := abi.JobBlock{}, abi.FleetBlock{Nodes: abi.MaxRows}
+	for range layout.Dims {
+		job.Request = append(job.Request, ask)
+		fleet.Sum, fleet.Max = append(fleet.Sum, most*abi.MaxRows), append(fleet.Max, most)
+	}
+	layout.PutJob(arena, uint32(base), &job)
+	layout.PutFleet(arena, uint32(base), &fleet)
+	for i := range abi.MaxRows / 8 {
+		arena[layout.Candidate+i] = 0xff
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, c := range layout.Columns {
+		for row := range abi.MaxRows {
+			b := arena[c.Offset+c.Stride*row:]
+			switch c.Kind {
+			case abi.Capacity:
+				binary.LittleEndian.PutUint64(b, math.Float64bits(most))
+			case abi.Allocated: // full on one node in five or so, whatever the dimension
+				binary.LittleEndian.PutUint64(b, math.Float64bits(float64(random.IntN(most-ask/2))))
+			default:
+				binary.LittleEndian.PutUint32(b, random.Uint32N(4))
+			}
+		}
+	}
+	in.values = uint32(base) + uint32(layout.Values)
+	in.table = [3]uint64{base, base + uint64(layout.Job), base + uint64(layout.Out)}
+	return nil
+}
