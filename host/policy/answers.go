@@ -59,8 +59,13 @@ func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snaps
 		lo, hi = r[0], r[1]
 	}
 	loss = loss[:len(rows)]
-	for i := range rows {
-		l := a.loss(w.at(rows, i))
+	values := a.values[:8*w.rows]
+	for i := range loss {
+		r := i
+		if w.candidates != w.rows {
+			r = w.at(rows, i)
+		}
+		l := math.Float64frombits(binary.LittleEndian.Uint64(values[8*r:]))
 		if l-l != 0 { // NaN or an infinity
 			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected a finite number", snap.Name(rows[i]), l)
 		}

@@ -141,11 +141,11 @@ func TestAudit(t *testing.T) {
 			if _, err := ask(w, g, w.submit("t", request(1000, 0, 0), nil)); err != nil {
 				t.Fatal(err)
 			}
-			if c := g.Counters().Read(); c.Audited >= 1000 || c.Impure > 0 {
+			if c := g.Counters().Read(); c.Audited >= 5000 || c.Impure > 0 {
 				break
 			}
 		}
-		if c := g.Counters().Read(); (c.Impure > 0) != impure || !impure && c.Audited < 1000 {
+		if c := g.Counters().Read(); (c.Impure > 0) != impure || !impure && c.Audited < 5000 {
 			t.Errorf("counts %+v, expected impure: %v", c, impure)
 		}
 		job := w.submit("t", request(1000, 0, 0), nil)
