@@ -57,8 +57,12 @@ func Needs(lang string) string {
 }
 
 // goSDK is the import path of the Go SDK here; in a project it is one of the
-// project's own packages.
-const goSDK = "github.com/poise-sched/poise/abi/guest/go"
+// project's own packages. A project's module has a host before its name, or one
+// named as a package of the standard library would not build.
+const (
+	goSDK  = "github.com/poise-sched/poise/abi/guest/go"
+	goHost = "poise.local/"
+)
 
 // mostName keeps names of projects within what file systems and registries take.
 const mostName = 63
@@ -94,7 +98,7 @@ func Project(lang, name string) (map[string][]byte, error) {
 			return nil
 		}
 		if path.Ext(at) == ".go" {
-			text = bytes.ReplaceAll(text, []byte(goSDK), []byte(name+"/"+languages[i].sdk))
+			text = bytes.ReplaceAll(text, []byte(goSDK), []byte(goHost+name+"/"+languages[i].sdk))
 		}
 		project[path.Join(languages[i].sdk, at)] = text
 		return nil
