@@ -107,8 +107,8 @@ func prepareChase(mem []byte) {
 // The pause cases are what they say: each ends by its fuel, or by what else
 // bounds it, in both engines at the same unit.
 func TestPauseCases(t *testing.T) {
-	compiler := testEngine(t, nil)
-	interpreter := testEngine(t, func(o *Options) { o.Interpreter = true })
+	compiler := testEngine(t, short)
+	interpreter := testEngine(t, func(o *Options) { short(o); o.Interpreter = true })
 	for _, c := range pauseCases(t) {
 		used, f := life(t, compiler, c.bin, abi.Score)
 		again, g := life(t, interpreter, c.bin, abi.Score)
