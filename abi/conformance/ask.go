@@ -76,14 +76,9 @@ func (q question) put(p *policy.Probe, most int) (policy.Said, error) {
 	return all, nil
 }
 
-// fresh asks in an instance that was never asked before.
-func (k *kit) fresh(m *policy.Module, q question, most int) (policy.Said, error) {
-	p, err := policy.NewProbe(m, k.options.Params)
-	if err != nil {
-		return policy.Said{}, err
-	}
-	defer p.Close()
-	return q.put(p, most)
+// probe makes an instance that was never asked before.
+func (k *kit) probe(m *policy.Module) (*policy.Probe, error) {
+	return policy.NewProbe(m, k.options.Params)
 }
 
 // about names the question and a row of it.

@@ -21,7 +21,7 @@ const growthRows = 16
 // of the guest is at the end of each round what it was at the end of the one
 // before.
 func (k *kit) noGrowth() (Outcome, string, error) {
-	p, err := policy.NewProbe(k.module, k.options.Params)
+	p, err := k.probe(k.module)
 	if err != nil {
 		return Fail, "", err
 	}

@@ -23,97 +23,108 @@ func (k *kit) engines() (Outcome, string, error) {
 
 func (k *kit) twins(other *policy.Module, most int, first, second string) (Outcome, string, error) {
 	n, fuel := 0, int64(0)
-	err := k.everyQuestion(k.usual, most, func(q question) error {
-		a, err := k.fresh(k.module, q, abi.MaxRows)
+	err := k.both(other, most, func(q question, a, b *policy.Probe) error {
+		x, err := q.put(a, abi.MaxRows)
 		if err != nil {
 			return err
 		}
-		b, err := k.fresh(other, q, abi.MaxRows)
+		y, err := q.put(b, abi.MaxRows)
 		if err != nil {
 			return err
 		}
-		if err := q.same(a, b, first, second); err != nil {
+		if err := q.same(x, y, first, second); err != nil {
 			return err
 		}
-		if a.Fuel != b.Fuel {
-			return violates("%s, job %s: %d units of fuel %s, %d %s, expected the same", q.export, q.job.Name, a.Fuel, first, b.Fuel, second)
+		if x.Fuel != y.Fuel {
+			return violates("%s, job %s: %d units of fuel %s, %d %s, expected the same", q.export, q.job.Name, x.Fuel, first, y.Fuel, second)
 		}
-		n, fuel = n+len(q.rows), fuel+a.Fuel
+		n, fuel = n+len(q.rows), fuel+x.Fuel
 		return nil
 	})
 	return Pass, fmt.Sprintf("%s answers and %s units of fuel alike", short(n), short(int(fuel))), err
 }
 
+// both hands every question to f with two instances, each of which hears nothing
+// but its own side: one of the plugin and one of other.
+func (k *kit) both(other *policy.Module, most int, f func(q question, a, b *policy.Probe) error) error {
+	a, err := k.probe(k.module)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := k.probe(other)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return k.everyQuestion(k.usual, most, func(q question) error { return f(q, a, b) })
+}
+
 func (k *kit) rowOrder() (Outcome, string, error) {
 	n := 0
-	err := k.everyQuestion(k.usual, abi.MaxRows, func(q question) error {
-		a, err := k.fresh(k.module, q, abi.MaxRows)
+	err := k.both(k.module, abi.MaxRows, func(q question, a, b *policy.Probe) error {
+		x, err := q.put(a, abi.MaxRows)
 		if err != nil {
 			return err
 		}
 		turned := q
 		turned.rows = slices.Clone(q.rows)
 		slices.Reverse(turned.rows)
-		b, err := k.fresh(k.module, turned, abi.MaxRows)
+		y, err := turned.put(b, abi.MaxRows)
 		if err != nil {
 			return err
 		}
-		slices.Reverse(b.Reasons)
-		slices.Reverse(b.Losses)
-		slices.Reverse(b.Masks)
+		slices.Reverse(y.Reasons)
+		slices.Reverse(y.Losses)
+		slices.Reverse(y.Masks)
 		n += len(q.rows)
-		return q.same(a, b, "with the rows in one order", "in the reverse one")
+		return q.same(x, y, "with the rows in one order", "in the reverse one")
 	})
 	return Pass, short(n) + " rows in two orders", err
 }
 
 func (k *kit) callSplit() (Outcome, string, error) {
 	n := 0
-	err := k.everyQuestion(k.usual, abi.MaxRows, func(q question) error {
-		a, err := k.fresh(k.module, q, abi.MaxRows)
-		if err != nil {
-			return err
-		}
-		for _, most := range []int{1, 7, 64} {
-			b, err := k.fresh(k.module, q, most)
+	for _, most := range []int{1, 7, 64} {
+		n = 0
+		if err := k.both(k.module, abi.MaxRows, func(q question, a, b *policy.Probe) error {
+			x, err := q.put(a, abi.MaxRows)
 			if err != nil {
 				return err
 			}
-			if err := q.same(a, b, "in one call", fmt.Sprintf("in calls of %d rows", most)); err != nil {
+			y, err := q.put(b, most)
+			if err != nil {
 				return err
 			}
+			n += len(q.rows)
+			return q.same(x, y, "in one call", fmt.Sprintf("in calls of %d rows", most))
+		}); err != nil {
+			return Fail, "", err
 		}
-		n += len(q.rows)
-		return nil
-	})
-	return Pass, short(n) + " rows in calls of 1, 7, 64 and all", err
+	}
+	return Pass, short(n) + " rows in calls of 1, 7, 64 and all", nil
 }
 
 // bystanders asks about every third candidate, while all rows of the fleet are in
 // the table.
 func (k *kit) bystanders() (Outcome, string, error) {
 	n := 0
-	err := k.everyQuestion(k.usual, abi.MaxRows, func(q question) error {
-		p, err := policy.NewProbe(k.module, k.options.Params)
-		if err != nil {
-			return err
-		}
-		defer p.Close()
+	err := k.both(k.module, abi.MaxRows, func(q question, a, b *policy.Probe) error {
 		few := q
 		few.rows = nil
 		for i := 0; i < len(q.rows); i += 3 {
 			few.rows = append(few.rows, q.rows[i])
 		}
-		a, err := few.put(p, abi.MaxRows)
+		x, err := few.put(a, abi.MaxRows)
 		if err != nil {
 			return err
 		}
-		b, err := few.among(p)
+		y, err := few.among(b)
 		if err != nil {
 			return err
 		}
 		n += len(few.rows)
-		return few.same(a, b, "alone", "among rows that are no candidates")
+		return few.same(x, y, "alone", "among rows that are no candidates")
 	})
 	return Pass, short(n) + " candidates among others", err
 }
@@ -153,7 +164,7 @@ func (q question) among(p *policy.Probe) (policy.Said, error) {
 // noState asks each question, then all others, then each again, in one instance
 // that is not set back.
 func (k *kit) noState() (Outcome, string, error) {
-	p, err := policy.NewProbe(k.module, k.options.Params)
+	p, err := k.probe(k.module)
 	if err != nil {
 		return Fail, "", err
 	}

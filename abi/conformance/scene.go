@@ -38,11 +38,17 @@ func (k *kit) masks() (Outcome, string, error) {
 	return Pass, short(n) + " answers", err
 }
 
-// verdicts judges all answers about a fleet and counts them.
+// verdicts judges all answers about a fleet, given by one instance, and counts
+// them.
 func (k *kit) verdicts(f *fleet, bad func(question, policy.Said) error) (int, error) {
+	p, err := k.probe(k.module)
+	if err != nil {
+		return 0, err
+	}
+	defer p.Close()
 	n := 0
-	err := k.everyQuestion(f, abi.MaxRows, func(q question) error {
-		said, err := k.fresh(k.module, q, abi.MaxRows)
+	err = k.everyQuestion(f, abi.MaxRows, func(q question) error {
+		said, err := q.put(p, abi.MaxRows)
 		if err != nil {
 			return err
 		}
@@ -99,13 +105,13 @@ func (k *kit) fullTable() (Outcome, string, error) {
 	if err != nil {
 		return Fail, "", err
 	}
+	p, err := k.probe(k.module)
+	if err != nil {
+		return Fail, "", err
+	}
+	defer p.Close()
 	room := 0
 	err = k.everyQuestion(f, abi.MaxRows, func(q question) error {
-		p, err := policy.NewProbe(k.module, k.options.Params)
-		if err != nil {
-			return err
-		}
-		defer p.Close()
 		said, err := q.put(p, abi.MaxRows)
 		if err != nil {
 			return err
@@ -143,13 +149,13 @@ func (k *kit) allRefused() (Outcome, string, error) {
 
 // calls makes one call for each question.
 func (k *kit) calls(call func(*policy.Probe, question) error, text string) (Outcome, string, error) {
+	p, err := k.probe(k.module)
+	if err != nil {
+		return Fail, "", err
+	}
+	defer p.Close()
 	n := 0
-	err := k.everyQuestion(k.usual, abi.MaxRows, func(q question) error {
-		p, err := policy.NewProbe(k.module, k.options.Params)
-		if err != nil {
-			return err
-		}
-		defer p.Close()
+	err = k.everyQuestion(k.usual, abi.MaxRows, func(q question) error {
 		if err := p.Begin(q.fleet.snap, q.job); err != nil {
 			return err
 		}
