@@ -12,10 +12,24 @@ NESTED = $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 # -race where a C compiler and the C library's headers are there, else nothing.
 RACE = $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
 
+# Compilers of the plugins' languages; those of plugin.yaml are Debian's.
+export RUSTC        ?= rustc
+export NODE_MODULES ?= $(CURDIR)/out/node_modules
+ASC := assemblyscript@0.28.20
+
+# What a module is built with, in the words of plugin.yaml.
+WITH_c              = $(shell clang --version | sed -n '1s/version //p'), $(shell wasm-ld --version | sed 's/LLD/lld/')
+WITH_rust           = $(shell $(RUSTC) --version | awk '{print (NF == 2 ? "Debian " : "") $$0}'), $(shell wasm-ld --version | sed 's/LLD/lld/')
+WITH_assemblyscript = $(shell sed -n 's/^ *"version": "\(.*\)",/assemblyscript \1/p' $(NODE_MODULES)/assemblyscript/package.json)
+WITH_go             = $(shell go env GOVERSION | sed 's/^go/Go /')
+WITH_wat            = $(shell wat2wasm --version | sed 's/^/wabt /')
+
+WASM = c rust assemblyscript go wat
+
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit nested fuzz bench bench-model openb lint clean
+.PHONY: help build demo test test-all unit nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model openb lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,7 +42,7 @@ demo: build ## a mixed fleet and two tenants: what was decided and why
 
 test: unit nested lint ## every check of a change: tests with the race detector, nested modules, lint
 
-test-all: test fuzz openb ## the same, then every fuzz target and the published experiment
+test-all: test fuzz soak openb ## the same, then every fuzz target, a million calls of each plugin and the published experiment
 
 unit: ## the product's tests, with the race detector where gcc is there
 	@race='$(RACE)'; \
@@ -44,6 +58,69 @@ fuzz: ## each fuzz target for FUZZTIME (10s); one of them: make fuzz FUZZ=FuzzPa
 	while read -r file name; do \
 		(set -x; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")") </dev/null; \
 	done
+
+# Parameters without which a plugin does nothing.
+SOAK_only-class = --param class=cpu-general
+
+soak: build ## a million calls of each plugin: does its memory grow, do its answers change
+	@set -e; $(foreach p,$(notdir $(wildcard plugins/*)),$(if $(wildcard plugins/$(p)/plugin.yaml),(set -x; bin/poise plugin check --soak plugins/$(p)/$(p).wasm $(SOAK_$(p)));))
+
+wasm: $(WASM:%=wasm-%) ## builds every committed module again: needs Debian's clang lld rustc libstd-rust-dev-wasm32 wabt, and npm
+
+# $(call plugins,LANGUAGE): the plugins in it, as DIRECTORY/NAME.
+plugins = $(foreach f,$(shell grep -lx 'language: $(1)' plugins/*/plugin.yaml examples/plugins/*/plugin.yaml),$(patsubst %/plugin.yaml,%/$(notdir $(patsubst %/plugin.yaml,%,$(f))),$(f)))
+
+# A plugin is built by its own Makefile, and plugin.yaml says of what and as what.
+define build-plugin
+rm -f $(1).wasm
+$(MAKE) --no-print-directory -C $(dir $(1)) $(notdir $(1)).wasm
+chmod a-x $(1).wasm
+sed -i "s/^digest: .*/digest: sha256:$$(sha256sum <$(1).wasm | cut -c 1-64)/; s/^built_with: .*/built_with: [$(WITH_$(2))]/" $(dir $(1))plugin.yaml
+
+endef
+
+# Modules of tests and benchmarks, built the same way.
+KERNELS = host/policy/testdata/kernels
+METERED = host/policy/wasm/testdata
+kernel  = clang --target=wasm32 -std=c11 -O3 $(3) -mbulk-memory -ffreestanding -ffp-contract=off -Iabi/guest/c -c -o out/kernel.o $(KERNELS)/$(1).c && \
+	wasm-ld -z stack-size=8192 --stack-first --no-entry --strip-all -o $(KERNELS)/$(2).wasm out/kernel.o
+
+wasm-c:
+	$(foreach p,$(call plugins,c),$(call build-plugin,$(p),c))
+	mkdir -p out
+	$(call kernel,score,score_c,)
+	$(call kernel,score,score_simd,-msimd128)
+	$(call kernel,nodenumber,nodenumber,)
+	clang --target=wasm32 -O2 -nostdlib -c -o out/kernel.o $(METERED)/kernels.c
+	wasm-ld --no-entry --export=multiply --export=fib --export=sort --export=fill --export=score --stack-first -o $(METERED)/kernels.wasm out/kernel.o
+	chmod a-x $(KERNELS)/*.wasm $(METERED)/kernels.wasm
+
+wasm-rust:
+	$(foreach p,$(call plugins,rust),$(call build-plugin,$(p),rust))
+	cd $(KERNELS) && $(RUSTC) --edition 2021 --crate-type cdylib --target wasm32-unknown-unknown -C opt-level=3 -C panic=abort -C lto -C codegen-units=1 -C strip=symbols -C link-arg=-zstack-size=16384 -o score_rs.wasm score.rs
+	chmod a-x $(KERNELS)/score_rs.wasm
+
+wasm-assemblyscript: asc
+	$(foreach p,$(call plugins,assemblyscript),$(call build-plugin,$(p),assemblyscript))
+
+wasm-go:
+	$(foreach p,$(call plugins,go),$(call build-plugin,$(p),go))
+
+# Unchecked, because some are not valid on purpose; the bytes are the same.
+wasm-wat:
+	@set -e; for f in $(wildcard host/policy/testdata/*/*.wat host/cli/testdata/*/*.wat abi/conformance/testdata/*.wat test/*/*/*.wat); do \
+		wat2wasm --no-check "$$f" -o "$${f%.wat}.wasm"; done
+
+wasm-tools: # what the modules would be built with here
+	@$(foreach l,$(WASM),echo '$(l): $(WITH_$(l))';)
+
+asc: $(NODE_MODULES)/.bin/asc # the AssemblyScript compiler
+
+$(NODE_MODULES)/.bin/asc:
+	npm install --no-fund --no-audit --no-save --prefix $(@:%/node_modules/.bin/asc=%) $(ASC)
+
+verify: ## the committed modules are what their sources make: byte for byte with the compilers of plugin.yaml, else by their decisions
+	@out=$$(go test -count=1 -v -run '^TestModules' ./abi/guest) || rc=$$?; echo "$$out" | sed -n 's/^ *[a-z_]*_test.go:[0-9]*: //p; /^ *--- /p; /^FAIL/p'; exit $${rc:-0}
 
 bench: ## measured figures: name, value, unit, goal, holds or falls short
 	@go run ./test/bench

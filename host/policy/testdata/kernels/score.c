@@ -30,8 +30,8 @@ POISE_SCORE(c, loss) {
 	const poise_dimension cpu = c->cpu, memory = c->memory, storage = c->storage, gpu = c->gpu;
 	const double cpu_scale = scale(&cpu, 0.4), memory_scale = scale(&memory, 0.3);
 	const double storage_scale = scale(&storage, 0.1), gpu_scale = scale(&gpu, 0.2);
-	const poise_symbol *zone = c->zone;
-	const uint32_t *class = c->class, rows = c->rows, wanted_zone = c->param.zone.id, wanted_class = (uint32_t)c->param.class;
+	const poise_symbol *zone = c->zone, *class = c->class;
+	const uint32_t rows = c->rows, wanted_zone = c->param.zone.id, wanted_class = (uint32_t)c->param.class;
 
 	for (uint32_t r = 0; r < rows; r++) {
 		double left0 = cpu.capacity[r] - cpu.allocated[r] - cpu.request;
@@ -40,7 +40,7 @@ POISE_SCORE(c, loss) {
 		double left3 = gpu.capacity[r] - gpu.allocated[r] - gpu.request;
 		double sum = left0 * cpu_scale + left1 * memory_scale + left2 * storage_scale + left3 * gpu_scale;
 		sum += 0.25 * (zone[r].id != wanted_zone);
-		sum += 0.125 * (class[r] != wanted_class);
+		sum += 0.125 * (class[r].id != wanted_class);
 		int short_of = (left0 < 0) | (left1 < 0) | (left2 < 0) | (left3 < 0); // no short-circuits, no branches
 		loss[r] = either(short_of, 1e9, sum);
 	}

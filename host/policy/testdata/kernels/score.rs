@@ -30,7 +30,7 @@ fn score(t: &Table, loss: &mut [f64]) {
         let left3 = t.gpu[r] - t.gpu_used[r] - request[3];
         let mut sum = left0 * scale[0] + left1 * scale[1] + left2 * scale[2] + left3 * scale[3];
         sum += 0.25 * f64::from((t.zone[r] != t.params.zone) as u32);
-        sum += 0.125 * f64::from((t.class[r] != class) as u32);
+        sum += 0.125 * f64::from((t.class[r].0 != class) as u32);
         let short_of = (left0 < 0.0) | (left1 < 0.0) | (left2 < 0.0) | (left3 < 0.0); // no short-circuits, no branches
         loss[r] = if short_of { 1e9 } else { sum };
     }
