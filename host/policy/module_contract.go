@@ -53,7 +53,7 @@ func (s settings) verify(bin []byte) (*wasm.Info, *Fault) {
 	generous := s.Limits.Module
 	generous.MemoryPages = max(generous.MemoryPages, s.Limits.GoMemoryPages)
 	info, err := wasm.Verify(bin, generous, contract(s.Log))
-	if err == nil {
+	if err == nil && info.MemoryMin > s.limitsFor(info).Module.MemoryPages {
 		info, err = wasm.Verify(bin, s.limitsFor(info).Module, contract(s.Log))
 	}
 	if err != nil {
