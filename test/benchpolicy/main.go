@@ -52,7 +52,7 @@ func (b *bench) run() error {
 		fmt.Fprintln(os.Stderr, "benchpolicy: the kernel in Go is left out:", err)
 	}
 	for _, measure := range []func() ([]report.Figure, error){
-		b.fullPass, b.metering, b.incremental, b.loading, b.activations, b.pauses,
+		b.fullPass, b.metering, b.incremental, b.loading, b.activations, b.pauses, b.againstPeer,
 	} {
 		figures, err := measure()
 		if err != nil {
