@@ -29,7 +29,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model openb lint clean
+.PHONY: help build demo test test-all unit nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy openb lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ bench: ## measured figures: name, value, unit, goal, holds or falls short
 
 bench-model: ## the same of the node classes, against scikit-learn where python3 has it (FULL=1: at 100,000 nodes too)
 	@go run ./test/benchmodel $(if $(FULL),-full)
+
+bench-policy: ## the same of the sandbox of plugins, against native code (PEER=: and a checkout of kube-scheduler-wasm-extension)
+	@go run ./test/benchpolicy $(if $(PEER),-peer $(PEER))
 
 # The workloads of the published experiment and those without published values.
 OPENB_NODES = $(OPENB)/openb_node_list_gpu_node.csv.gz
