@@ -128,7 +128,7 @@ bench: ## measured figures: name, value, unit, goal, holds or falls short
 bench-model: ## the same of the node classes, against scikit-learn where python3 has it (FULL=1: at 100,000 nodes too)
 	@go run ./test/benchmodel $(if $(FULL),-full)
 
-bench-policy: ## the same of the sandbox of plugins, against native code (PEER=: and a checkout of kube-scheduler-wasm-extension)
+bench-policy: ## the same of the sandbox of plugins, against native code (PEER=DIR: and a checkout of kube-scheduler-wasm-extension)
 	@go run ./test/benchpolicy $(if $(PEER),-peer $(PEER))
 
 # The workloads of the published experiment and those without published values.
