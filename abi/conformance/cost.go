@@ -117,7 +117,7 @@ func (k *kit) fuel(nodes int) (Outcome, string, error) {
 			continue
 		}
 		worst = part
-		text = fmt.Sprintf("%s of %s units, %.1f %% of the budget, %d a row in %d calls",
+		text = fmt.Sprintf("%s of %s units, %.1f %% of the budget, %d a row, calls: %d",
 			short(int(use.Fuel)), short(int(budget)), 100*part, use.Fuel/int64(max(use.Rows, 1)), use.Calls)
 	}
 	switch {
