@@ -14,11 +14,12 @@ type Limits struct {
 	Module        wasm.Limits
 	GoMemoryPages uint32 // memory of a module that imports WASI, in place of Module.MemoryPages
 
-	CallFuel  int64 // one call of filter or score; bounds how long a guest holds up the daemon
-	SetupFuel int64 // everything before the first call
-	JobFuel   int64 // one job: JobFuel + rows * RowFuel, and ShapeFuel per row, shape and device slot where the profile is wanted
-	RowFuel   int64
-	ShapeFuel int64
+	CallFuel   int64 // one call of filter or score; bounds how long a guest holds up the daemon
+	GoCallFuel int64 // the same for a module that imports WASI: more memory makes slower loads
+	SetupFuel  int64 // everything before the first call
+	JobFuel    int64 // one job: JobFuel + rows * RowFuel, and ShapeFuel per row, shape and device slot where the profile is wanted
+	RowFuel    int64
+	ShapeFuel  int64
 
 	Compile       time.Duration // CPU time of compiling; wall-clock time may be three times as long
 	CompileMemory int64         // bytes
@@ -30,7 +31,8 @@ func Defaults() Limits {
 		Module:        wasm.Defaults(),
 		GoMemoryPages: 256,
 		CallFuel:      2_000_000,
-		SetupFuel:     200_000_000,
+		GoCallFuel:    700_000,
+		SetupFuel:     20_000_000,
 		JobFuel:       1_000_000,
 		RowFuel:       16_384,
 		ShapeFuel:     64,
@@ -58,6 +60,7 @@ func (l Limits) validate() error {
 		{"go memory pages", int64(l.GoMemoryPages), mostMemoryPages},
 		{"call depth", int64(l.Module.Depth), mostDepth},
 		{"call fuel", l.CallFuel, 1 << 40},
+		{"go call fuel", l.GoCallFuel, 1 << 40},
 		{"set-up fuel", l.SetupFuel, 1 << 40},
 		{"job fuel", l.JobFuel, 1 << 40},
 		{"row fuel", l.RowFuel, 1 << 40},

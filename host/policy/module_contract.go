@@ -66,7 +66,7 @@ func (s settings) verify(bin []byte) (*wasm.Info, *Fault) {
 func (s settings) limitsFor(info *wasm.Info) Limits {
 	l := s.Limits
 	if info.ImportsWASI {
-		l.Module.MemoryPages = l.GoMemoryPages
+		l.Module.MemoryPages, l.CallFuel = l.GoMemoryPages, min(l.CallFuel, l.GoCallFuel)
 	}
 	return l
 }

@@ -13,10 +13,10 @@
 //
 // Instrument adds a counter of weighted units, FuelGlobal. Every instruction
 // has a weight: a load or a store 4, a division, a remainder or a square root 4
-// (vectors too), a call of an import 50, block, loop, else and end 0, any other
-// 1. A memory.fill, memory.copy or memory.init of n bytes costs 1 + n/16
-// (rounded down), a memory.grow by n pages that is granted 1 + 4096·n, one that
-// is denied 1 and a count in DeniedGlobal.
+// (vectors too), a call_indirect 4, a call of an import 50, block, loop, else and
+// end 0, any other 1. A memory.fill, memory.copy or memory.init of n bytes costs 1 + n/16
+// (rounded down), a memory.grow by n pages that is granted 50 + 4096·n, one that
+// is denied 50 and a count in DeniedGlobal.
 //
 // On a call that returns, the units used are exactly the sum of the weights of
 // the instructions executed. Units are charged ahead, in stretches of code that

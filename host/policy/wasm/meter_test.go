@@ -91,10 +91,10 @@ func TestUnits(t *testing.T) {
 	f("fill of a page", 0, 5+4096, fill(65536)...)
 	f("copy of 1000", 0, 5+62, 0x41, 0, 0x41, 0, 0x41, 0xe8, 0x07, 0xfc, 10, 0, 0, 0x20, 0)
 	f("init of 100", 0, 5+6, 0x41, 0, 0x41, 0, 0x41, 0xe4, 0x00, 0xfc, 8, 0, 0, 0x20, 0)
-	f("grow by 0", 0, 2, 0x20, 0, 0x40, 0)
-	f("grow by 2", 2, 2+2*4096, 0x20, 0, 0x40, 0)
-	f("grow denied", 3, 2, 0x20, 0, 0x40, 0)
-	f("grow denied, by all", math.MaxUint32, 2, 0x20, 0, 0x40, 0)
+	f("grow by 0", 0, 51, 0x20, 0, 0x40, 0)
+	f("grow by 2", 2, 51+2*4096, 0x20, 0, 0x40, 0)
+	f("grow denied", 3, 51, 0x20, 0, 0x40, 0)
+	f("grow denied, by all", math.MaxUint32, 51, 0x20, 0, 0x40, 0)
 	// f(n) = n == 0 ? 0 : f(n-1).
 	recursion := []byte{0x20, 0, 0x04, 0x7f, 0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0x05, 0x41, 0, 0x0b}
 	f("recursion of depth 0", 0, 2+1, recursion...)
@@ -146,7 +146,7 @@ func TestOutOfFuel(t *testing.T) {
 	// trap for its bounds.
 	f("fill of 4 GiB", 1000, 5+1<<28-1, 0x41, 0, 0x41, 0, 0x41, 0x7f, 0xfc, 11, 0, 0x20, 0)
 	f("copy of 4 GiB", 1000, 5+1<<28-1, 0x41, 0, 0x41, 0, 0x41, 0x7f, 0xfc, 10, 0, 0, 0x20, 0)
-	f("grow", 8000, 2+2*4096, 0x41, 2, 0x40, 0)
+	f("grow", 8000, 51+2*4096, 0x41, 2, 0x40, 0)
 	// A trap of the guest's own is not out of fuel.
 	if out, units, _, _ := metered(t, r, simple(0x00), 10, 0); out != "wasm error: unreachable" || units != 1 {
 		t.Errorf("own trap: %s with %d units", out, units)

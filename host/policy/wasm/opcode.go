@@ -70,6 +70,8 @@ const (
 	weightMemory = 4
 	weightDivide = 4
 	weightImport = 50
+	weightGrow   = 50 // of memory.grow, given or denied: it leaves the compiled code
+	weightCall   = 4  // of call_indirect, for its two loads and the check
 
 	bulkShift = 4    // a bulk operation costs one unit per 1<<bulkShift bytes
 	pageUnits = 4096 // what a page costs that memory.grow is given: its bytes at the bulk rate
@@ -110,6 +112,10 @@ func (op opcode) weight() uint64 {
 		return weightMemory
 	case op.divides():
 		return weightDivide
+	case op == opMemoryGrow:
+		return weightGrow
+	case op == opCallIndirect:
+		return weightCall
 	}
 	return weightPlain
 }
