@@ -45,11 +45,11 @@ func (b *bench) metering() ([]report.Figure, error) {
 		if m.name == "stock Go" {
 			goal = report.AtMost(1.3)
 		}
-		plain, metered, err := pair(runtime, m.bin, limits)
+		p, err := newPair(runtime, m.bin, limits)
 		if err != nil {
 			return nil, fmt.Errorf("kernel in %s: %w", m.name, err)
 		}
-		ratio, err := b.overhead(plain.scored, metered.scored)
+		ratio, err := b.overhead(p, (*bare).scored)
 		if err != nil {
 			return nil, fmt.Errorf("kernel in %s: %w", m.name, err)
 		}
@@ -65,7 +65,7 @@ func (b *bench) loops(runtime wazero.Runtime, limits wasm.Limits) ([]report.Figu
 	if err != nil {
 		return nil, err
 	}
-	plain, metered, err := pair(runtime, bin, limits)
+	p, err := newPair(runtime, bin, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +75,7 @@ func (b *bench) loops(runtime wazero.Runtime, limits wasm.Limits) ([]report.Figu
 		name, export string
 		n            uint64
 	}{{"multiply-xor loop", "multiply", 300_000}, {"recursive Fibonacci numbers", "fib", 20}, {"shell sort", "sort", 4095}, {"byte store loop", "fill", 300_000}} {
-		run := func(in *bare) func() (uint64, error) {
-			return func() (uint64, error) { return in.call(k.export, k.n) }
-		}
-		ratio, err := b.overhead(run(plain), run(metered))
+		ratio, err := b.overhead(p, func(in *bare) (uint64, error) { return in.call(k.export, k.n) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.name, err)
 		}
@@ -91,28 +88,71 @@ func (b *bench) loops(runtime wazero.Runtime, limits wasm.Limits) ([]report.Figu
 // samples is how often a call of well under a millisecond is timed in a round.
 const samples = 20
 
-// overhead gives the least time of the second over that of the first, which take
-// turns, after both have given the same.
-func (b *bench) overhead(plain, metered func() (uint64, error)) (float64, error) {
+// overhead gives the least time of a metered call over that of a plain one, which
+// take turns and have to give the same. Each round has new instances: where their
+// memories come to lie is worth some percent.
+func (b *bench) overhead(p *pair, run func(*bare) (uint64, error)) (float64, error) {
 	var least [2]time.Duration
-	for range b.rounds * samples {
-		var results [2]uint64
-		for i, run := range [2]func() (uint64, error){plain, metered} {
-			began := time.Now()
-			result, err := run()
-			if d := time.Since(began); least[i] == 0 || d < least[i] {
-				least[i] = d
+	for range b.rounds {
+		instances, err := p.instantiate()
+		if err != nil {
+			return 0, err
+		}
+		for range samples {
+			var results [2]uint64
+			for i, in := range instances {
+				began := time.Now()
+				result, err := run(in)
+				if d := time.Since(began); least[i] == 0 || d < least[i] {
+					least[i] = d
+				}
+				if err != nil {
+					return 0, err
+				}
+				results[i] = result
 			}
-			if err != nil {
+			if results[0] != results[1] {
+				return 0, fmt.Errorf("metered: result %#x, the plain module gives %#x", results[1], results[0])
+			}
+		}
+		for _, in := range instances {
+			if err := in.module.Close(context.Background()); err != nil {
 				return 0, err
 			}
-			results[i] = result
-		}
-		if results[0] != results[1] {
-			return 0, fmt.Errorf("metered: result %#x, the plain module gives %#x", results[1], results[0])
 		}
 	}
 	return float64(least[1]) / float64(least[0]), nil
+}
+
+// pair is a module plain and metered.
+type pair struct {
+	runtime wazero.Runtime
+	limits  wasm.Limits
+	codes   [2]wazero.CompiledModule
+}
+
+func newPair(runtime wazero.Runtime, bin []byte, limits wasm.Limits) (*pair, error) {
+	metered, err := wasm.Instrument(bin, limits)
+	if err != nil {
+		return nil, err
+	}
+	p := &pair{runtime: runtime, limits: limits}
+	for i, bin := range [2][]byte{bin, metered} {
+		if p.codes[i], err = runtime.CompileModule(context.Background(), bin); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// instantiate makes an instance of each, with the same table where it is a plugin.
+func (p *pair) instantiate() (instances [2]*bare, err error) {
+	for i, code := range p.codes {
+		if instances[i], err = newBare(p.runtime, code, p.limits); err != nil {
+			return instances, err
+		}
+	}
+	return instances, nil
 }
 
 // bare is an instance without the host around it, plain or metered.
@@ -126,23 +166,9 @@ type bare struct {
 	stack       [3]uint64
 }
 
-// pair instantiates a module plain and metered, with the same table where it is
-// a plugin.
-func pair(runtime wazero.Runtime, bin []byte, limits wasm.Limits) (plain, metered *bare, err error) {
-	instrumented, err := wasm.Instrument(bin, limits)
-	if err != nil {
-		return nil, nil, err
-	}
-	if plain, err = newBare(runtime, bin, limits); err != nil {
-		return nil, nil, err
-	}
-	metered, err = newBare(runtime, instrumented, limits)
-	return plain, metered, err
-}
-
-func newBare(runtime wazero.Runtime, bin []byte, limits wasm.Limits) (*bare, error) {
+func newBare(runtime wazero.Runtime, code wazero.CompiledModule, limits wasm.Limits) (*bare, error) {
 	ctx := context.Background()
-	module, err := runtime.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	module, err := runtime.InstantiateModule(ctx, code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, err
 	}
