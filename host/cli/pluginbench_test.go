@@ -54,7 +54,7 @@ func TestBenchFigures(t *testing.T) {
 		}
 	}
 	f(moody, nil, []string{abi.Score}, []int{0})
-	f("../../plugins/only-class/only-class.wasm", []string{"class=gpu-t4", "also=gpu-v100"}, []string{abi.Filter}, []int{0})
+	f("../../plugins/binpack/binpack.wasm", nil, []string{abi.Filter, abi.Score}, []int{0})
 	f("../../plugins/fgd/fgd.wasm", nil, []string{abi.Score}, []int{53, 192})
 }
 
