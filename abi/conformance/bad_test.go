@@ -89,6 +89,7 @@ func TestBadPlugins(t *testing.T) {
 	f("full-profile", "losses", Pass, "")
 	f("no-growth-memory", "no-growth", Fail, "memory: ")
 	f("no-growth-state", "no-growth", Fail, "bytes outside the host's blocks differ")
+	f("no-growth-runtime", "no-growth", Pass, "bytes of the language's runtime changed")
 	f("no-growth-state", "no-state", Pass, "")
 	f("no-growth-leak", "no-growth", Fail, "call 6145: ")
 	f("fuel-over", "fuel-1k", Pass, "% of the budget")

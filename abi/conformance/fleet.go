@@ -214,12 +214,26 @@ func (f *fleet) asks(v variant) []poise.Job {
 		large.Request.Amounts = f.amounts(9_000_000_000_000_000, 1<<61, func() int64 { return 1 })
 		large.Priority, large.RunTime = math.MinInt32, math.MaxInt64
 	}
-	return []poise.Job{
+	all := []poise.Job{
 		small("small"), large,
 		{Name: "nothing"},
 		devices("one-device", 1, 1000), devices("four-devices", 4, 1000),
 		devices("share", 1, 300), devices("model", 1, 1000, "model-1", "model-2"), picky,
 	}
+	if v.huge {
+		all = append(all, f.endless(devices("endless", 1, 1000)))
+	}
+	return all
+}
+
+// endless gives a job more device models and selectors than a plugin is shown.
+func (f *fleet) endless(j poise.Job) poise.Job {
+	for i := range abi.MaxRowModels + 6 {
+		j.Request.Device.Models = append(j.Request.Device.Models, fmt.Sprint("model-", i))
+		j.Selectors = append(j.Selectors, poise.Selector{Key: fmt.Sprint("nowhere-", i), Op: poise.DoesNotExist})
+	}
+	slices.Sort(j.Request.Device.Models)
+	return j
 }
 
 // profile is what jobs have been asking for: kinds of task that differ in cpu,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -170,10 +171,11 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // refusalOf gives what is wrong with a module that Load refused, nil where err is
-// about something else.
+// about something else: a cache that cannot be written says nothing about it.
 func refusalOf(err error) *policy.Refusal {
 	var f *policy.Fault
-	if !errors.As(err, &f) {
+	var path *fs.PathError
+	if !errors.As(err, &f) || errors.As(err, &path) {
 		return nil
 	}
 	return f.Refusal()
@@ -183,7 +185,7 @@ func refusalOf(err error) *policy.Refusal {
 func refused(file string, err error) error {
 	var f *policy.Fault
 	if errors.As(err, &f) {
-		err = f
+		err = f // without the file, which the error names already
 	}
 	return &poise.Error{Kind: poise.Denied, Op: "refused " + file, Err: err}
 }

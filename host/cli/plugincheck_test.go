@@ -74,3 +74,16 @@ func TestPluginCheckJSON(t *testing.T) {
 	f("../../plugins/binpack/binpack.wasm", 0, true)
 	f(kit+"reasons.wasm", 1, false)
 }
+
+// A machine that cannot compile is no reason to call a plugin refused.
+func TestCheckWithoutCache(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(home, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", home)
+	_, errs, code := runPoise("plugin", "check", kit+"reasons.wasm")
+	if code != 1 || strings.Contains(errs, "refused") {
+		t.Errorf("exit %d, %q; expected exit 1 and no refusal", code, errs)
+	}
+}
