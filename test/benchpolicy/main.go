@@ -3,7 +3,8 @@
 // metering, incremental placements, loading, activation rounds, pauses, and a
 // peer's call per node. It prints one line a figure: name, value, unit, goal,
 // verdict. Rounds of what is compared alternate and the fastest of each counts.
-// It imports the core, policy and the report package, and nothing else uses it.
+// It imports the core, policy with its rewriter, the engine below them and report;
+// nothing imports it.
 package main
 
 import (
