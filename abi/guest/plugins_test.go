@@ -43,13 +43,13 @@ func plugins(t *testing.T, root string) []string {
 // make test of every plugin passes: its native test, and the cases in Poise with
 // the module as it is committed.
 func TestPluginsPassTheirTests(t *testing.T) {
-	poise(t)
+	poise := poise(t)
 	tree := copyTree(t)
 	for _, dir := range plugins(t, tree) {
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
 			need(t, field(t, filepath.Join(dir, "plugin.yaml"), "language"))
-			out := run(t, dir, "make", "test")
+			out := run(t, dir, "make", "test", "POISE="+poise)
 			if !strings.Contains(out, "plugin test "+name+".wasm tests") || !strings.Contains(out, " 0 failed, 0 in error") {
 				t.Errorf("no cases were run:\n%s", out)
 			}

@@ -96,12 +96,12 @@ func command(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS") {
+		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS") && !strings.HasPrefix(v, "POISE=") {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
 	bin := filepath.Join(scratch, "bin")
-	cmd.Env = append(cmd.Env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "POISE="+filepath.Join(bin, "poise"),
+	cmd.Env = append(cmd.Env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"RUSTC="+rustc(), "NODE_MODULES="+nodeModules(), "XDG_CACHE_HOME="+filepath.Join(scratch, "cache"),
 		"GOCACHE="+goCache())
 	return cmd
