@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,8 +44,6 @@ func (e engines) check(tb testing.TB, bin []byte, o Options) Report {
 	return r
 }
 
-var soak = flag.Bool("soak", false, "look for growth over 1,000,000 calls of each plugin of the repository")
-
 // needed are the parameters that the plugins of the repository have no default
 // for.
 var needed = map[string]map[string]string{"only-class": {"class": "v1"}}
@@ -67,7 +64,7 @@ func TestFirstPartyPlugins(t *testing.T) {
 			if raced && len(bin) > 1<<20 {
 				t.Skip("stock Go: compiling it takes 20 s under the race detector; without it this test runs")
 			}
-			for _, c := range e.check(t, bin, Options{Params: needed[name], Soak: *soak}) {
+			for _, c := range e.check(t, bin, Options{Params: needed[name]}) {
 				t.Logf("%-14s %-4s  %s", c.Name, c.Outcome, c.Detail)
 				if c.Outcome == Fail {
 					t.Errorf("%s: %s", c.Name, c.Detail)

@@ -20,41 +20,53 @@ func poiseBinary(t *testing.T) string {
 	return bin
 }
 
-// toolchain gives what make needs to be told, or what is missing.
-func toolchain(t *testing.T, lang string) (variables []string, missing string) {
-	t.Helper()
-	find := func(names ...string) string {
-		for _, name := range names {
-			if _, err := exec.LookPath(name); err != nil {
-				return name
-			}
+// languageTools are what a project of each language calls. The variables are those
+// of the Makefiles.
+func languageTools(lang string) []string {
+	return map[string][]string{
+		"rust": {"make", "cc", rustc()}, "go": {"make", "go"}, "assemblyscript": {"make", "node"}, "c": {"make", "cc", "clang", "wasm-ld"},
+	}[lang]
+}
+
+func rustc() string {
+	if name := os.Getenv("RUSTC"); name != "" {
+		return name
+	}
+	return "rustc"
+}
+
+// nodeModules is where make asc installs AssemblyScript.
+func nodeModules() string {
+	if dir := os.Getenv("NODE_MODULES"); dir != "" {
+		return dir
+	}
+	dir, _ := filepath.Abs("../../out/node_modules")
+	return dir
+}
+
+// lacking says what is not here that builds the language, or nothing.
+func lacking(lang string) string {
+	for _, tool := range languageTools(lang) {
+		if _, err := exec.LookPath(tool); err != nil {
+			return tool
 		}
-		return ""
 	}
 	switch lang {
-	case "c":
-		if missing = find("make", "clang", "wasm-ld", "cc"); missing == "" && !strings.Contains(output("clang", "--print-targets"), "wasm32") {
-			missing = "clang with the target wasm32"
-		}
 	case "rust":
-		// Debian's, where another one comes first on the path.
-		for _, rustc := range []string{"rustc", "/usr/bin/rustc"} {
-			sysroot := strings.TrimSpace(output(rustc, "--print", "sysroot"))
-			if _, err := os.Stat(filepath.Join(sysroot, "lib/rustlib/wasm32-unknown-unknown")); sysroot != "" && err == nil {
-				return []string{"RUSTC=" + rustc}, find("make", "cc")
-			}
+		dir := strings.TrimSpace(output(rustc(), "--print", "target-libdir", "--target", "wasm32-unknown-unknown"))
+		if _, err := os.Stat(dir); err != nil {
+			return rustc() + " with the target wasm32-unknown-unknown"
 		}
-		missing = "rustc with the target wasm32-unknown-unknown"
 	case "assemblyscript":
-		modules := os.Getenv("NODE_MODULES")
-		if modules == "" {
-			return nil, "NODE_MODULES: not set, expected an install of AssemblyScript"
+		if _, err := os.Stat(filepath.Join(nodeModules(), "assemblyscript")); err != nil {
+			return "AssemblyScript (make asc, or NODE_MODULES names an install)"
 		}
-		return []string{"NODE_MODULES=" + modules}, find("make", "node")
-	case "go":
-		missing = find("make", "go")
+	case "c":
+		if !strings.Contains(output("clang", "--print-targets"), "wasm32") {
+			return "clang with the target wasm32"
+		}
 	}
-	return nil, missing
+	return ""
 }
 
 // output gives what a command prints, nothing where it fails.
@@ -74,8 +86,10 @@ func TestNewProjects(t *testing.T) {
 	bin := poiseBinary(t)
 	for _, lang := range guest.Languages() {
 		t.Run(lang, func(t *testing.T) {
-			variables, missing := toolchain(t, lang)
-			if missing != "" {
+			if missing := lacking(lang); missing != "" {
+				if os.Getenv("POISE_ALL_LANGUAGES") != "" {
+					t.Fatalf("missing: %s", missing)
+				}
 				t.Skipf("missing: %s", missing)
 			}
 			top := t.TempDir()
@@ -84,7 +98,7 @@ func TestNewProjects(t *testing.T) {
 				t.Helper()
 				cmd := exec.Command(name, args...)
 				cmd.Dir = in
-				cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+				cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "NODE_MODULES="+nodeModules())
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
@@ -92,14 +106,14 @@ func TestNewProjects(t *testing.T) {
 				return string(out)
 			}
 			run(top, bin, "plugin", "new", "--lang", lang, "my-"+lang)
-			run(dir, "make", variables...)
+			run(dir, "make")
 			out := run(dir, bin, "plugin", "check", "my-"+lang+".wasm")
 			for line := range strings.Lines(out) {
 				if f := strings.Fields(line); len(f) > 1 && (f[1] == "fail" || f[1] == "warn") {
 					t.Errorf("%s", line)
 				}
 			}
-			out = run(dir, "make", append(variables, "test", "POISE="+bin)...)
+			out = run(dir, "make", "test", "POISE="+bin)
 			if strings.Contains(out, "tests/ skipped") {
 				t.Errorf("make test left something out:\n%s", out)
 			}
