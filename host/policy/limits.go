@@ -30,8 +30,8 @@ func Defaults() Limits {
 	return Limits{
 		Module:        wasm.Defaults(),
 		GoMemoryPages: 256,
-		CallFuel:      2_000_000,
-		GoCallFuel:    700_000,
+		CallFuel:      1_000_000,
+		GoCallFuel:    500_000,
 		SetupFuel:     20_000_000,
 		JobFuel:       1_000_000,
 		RowFuel:       16_384,

@@ -134,7 +134,7 @@ func (g *Guest) call(s *slot, export string, w window, rows []uint32) (used int6
 	p.use.Rows += w.rows
 	p.use.Fuel += min(used, fuel)
 	g.counters.call(w.rows, min(used, fuel))
-	if f != nil && fuel < g.limits.CallFuel {
+	if f != nil && f.Code == abi.CodeFuel && fuel < g.limits.CallFuel {
 		f.Detail += " (the rest of the job's budget)"
 	}
 	return used, fuel == g.limits.CallFuel, f

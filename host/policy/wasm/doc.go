@@ -12,8 +12,9 @@
 // # Fuel
 //
 // Instrument adds a counter of weighted units, FuelGlobal. Every instruction
-// has a weight: a load or a store 4, a division, a remainder or a square root 4
-// (vectors too), a call_indirect 4, a call of an import 50, block, loop, else and
+// has a weight: a load or a store 4, a division or a remainder of integers 4, a
+// product, a quotient, a square root or a change of width of floats 16 (vectors
+// too; with subnormal numbers they are slow), a call_indirect 4, a call of an import 50, block, loop, else and
 // end 0, any other 1. A memory.fill, memory.copy or memory.init of n bytes costs 1 + n/16
 // (rounded down), a memory.grow by n pages that is granted 50 + 4096·n, one that
 // is denied 50 and a count in DeniedGlobal.

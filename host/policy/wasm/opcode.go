@@ -69,6 +69,7 @@ const (
 	weightPlain  = 1
 	weightMemory = 4
 	weightDivide = 4
+	weightAssist = 16
 	weightImport = 50
 	weightGrow   = 50 // of memory.grow, given or denied: it leaves the compiled code
 	weightCall   = 4  // of call_indirect, for its two loads and the check
@@ -94,9 +95,20 @@ func (op opcode) accesses() bool {
 // divides says whether op is a division, a remainder or a square root.
 func (op opcode) divides() bool {
 	switch op {
-	case 0x6d, 0x6e, 0x6f, 0x70, 0x7f, 0x80, 0x81, 0x82, // i32 and i64 div and rem
-		0x91, 0x95, 0x9f, 0xa3, // f32 and f64 sqrt and div
-		0xfde3, 0xfde7, 0xfdef, 0xfdf3: // f32x4 and f64x2 sqrt and div
+	case 0x6d, 0x6e, 0x6f, 0x70, 0x7f, 0x80, 0x81, 0x82: // i32 and i64 div and rem
+		return true
+	}
+	return false
+}
+
+// assisted says whether op is one that the processor takes some 45 ns for where
+// a number is subnormal, whatever it takes else.
+func (op opcode) assisted() bool {
+	switch op {
+	case 0x91, 0x94, 0x95, 0x9f, 0xa2, 0xa3, // f32 and f64 sqrt, mul, div
+		0xb6, 0xbb, // f32.demote, f64.promote
+		0xfd5e, 0xfd5f, // f32x4.demote, f64x2.promote
+		0xfde3, 0xfde6, 0xfde7, 0xfdef, 0xfdf2, 0xfdf3: // f32x4 and f64x2 sqrt, mul, div
 		return true
 	}
 	return false
@@ -112,6 +124,8 @@ func (op opcode) weight() uint64 {
 		return weightMemory
 	case op.divides():
 		return weightDivide
+	case op.assisted():
+		return weightAssist
 	case op == opMemoryGrow:
 		return weightGrow
 	case op == opCallIndirect:

@@ -31,7 +31,8 @@ fn score(t: &Table, loss: &mut [f64]) {
         let mut sum = left0 * scale[0] + left1 * scale[1] + left2 * scale[2] + left3 * scale[3];
         sum += 0.25 * f64::from((t.zone[r] != t.params.zone) as u32);
         sum += 0.125 * f64::from((t.class[r].0 != class) as u32);
-        let short_of = (left0 < 0.0) | (left1 < 0.0) | (left2 < 0.0) | (left3 < 0.0); // no short-circuits, no branches
-        loss[r] = if short_of { 1e9 } else { sum };
+        let sign = (left0.to_bits() | left1.to_bits() | left2.to_bits() | left3.to_bits()) as i64 >> 63;
+        let mask = sign as u64;
+        loss[r] = f64::from_bits((1e9f64.to_bits() & mask) | (sum.to_bits() & !mask));
     }
 }
