@@ -23,6 +23,11 @@ import (
 //go:embed go/*.go go/filter go/score go/harness all:go/template
 var files embed.FS
 
+// cases says how a test case of plugin test is written, for every README.
+//
+//go:embed cases.md
+var cases string
+
 // language is what is particular to one.
 type language struct {
 	name  string
@@ -117,6 +122,24 @@ func render(file string, text []byte, name string) (string, []byte, error) {
 		return at, nil, err
 	}
 	var b bytes.Buffer
-	err = t.Execute(&b, map[string]string{"Name": name, "Ident": strings.ReplaceAll(name, "-", "_")})
+	err = t.Execute(&b, map[string]string{"Name": name, "Ident": strings.ReplaceAll(name, "-", "_"), "Cases": strings.TrimSpace(cases)})
+	if path.Ext(at) == ".md" {
+		return at, align(b.Bytes()), err
+	}
 	return at, b.Bytes(), err
+}
+
+var commented = regexp.MustCompile(`(?m)^( {4}\S.*?) +# `)
+
+// align puts the comments behind commands below each other, whatever the length
+// of the name in them.
+func align(text []byte) []byte {
+	widest := 0
+	for _, m := range commented.FindAllSubmatch(text, -1) {
+		widest = max(widest, len(m[1]))
+	}
+	return commented.ReplaceAllFunc(text, func(line []byte) []byte {
+		command := commented.FindSubmatch(line)[1]
+		return fmt.Appendf(nil, "%-*s  # ", widest, command)
+	})
 }

@@ -55,6 +55,32 @@ func TestEveryLanguageHasAProject(t *testing.T) {
 	}
 }
 
+// Comments behind the commands of a README stand below each other, and it says
+// what the keys of a test case are.
+func TestReadmes(t *testing.T) {
+	for _, lang := range Languages() {
+		for _, name := range []string{"x", "a-policy-with-a-rather-long-name"} {
+			p, err := Project(lang, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			readme := string(p["README.md"])
+			columns := map[int]int{}
+			for line := range strings.Lines(readme) {
+				if at := strings.Index(line, "# "); at > 0 && strings.HasPrefix(line, "    ") {
+					columns[at]++
+				}
+			}
+			if len(columns) != 1 {
+				t.Errorf("%s: comments of %s in %d columns, expected one:\n%s", lang, name, len(columns), readme)
+			}
+			if !strings.Contains(readme, "| `expect` | any of `node` (`\"\"` = none)") {
+				t.Errorf("%s: the README does not list the keys of a test case", lang)
+			}
+		}
+	}
+}
+
 // A first policy is short: under 40 lines of code, blank ones and comments aside.
 func TestFirstPoliciesAreShort(t *testing.T) {
 	for lang, file := range map[string]string{"c": "policy.c", "rust": "policy.rs", "assemblyscript": "policy.ts", "go": "main.go"} {

@@ -79,7 +79,7 @@ export function layOut(manifest, scene, memory, alloc) {
     const at = take(stride * rows.length, (start) => rows.forEach((row, i) => {
       const cell = start + stride * i;
       const value = c.word === "label" ? row.labels[c.name] : row[c.full];
-      if (c.word === "label" || c.word === "device_model") u32(cell, sym(value));
+      if (c.word === "label" || c.word === "class" || c.word === "device_model") u32(cell, sym(value));
       else if (c.word === "devices") (value ?? []).forEach((free, d) => view.setUint16(cell + 2 * d, free, true));
       else if (c.word === "taints" || c.word === "selectors") u64(cell, value ?? 0);
       else if (stride === 8) f64(cell, value ?? 0);

@@ -52,8 +52,9 @@ func (p *Plugin) Capacity(dim string) Amount { return p.amount("capacity", dim) 
 // exceed the capacity.
 func (p *Plugin) Allocated(dim string) Amount { return p.amount("allocated", dim) }
 
-// Class declares the column of 1 + the id of a node's class, 0 = none.
-func (p *Plugin) Class() Column[uint32] { return Column[uint32]{p.column("class")} }
+// Class declares the column of the names of the nodes' classes; NoSymbol is a
+// node without one.
+func (p *Plugin) Class() Column[Symbol] { return Column[Symbol]{p.column("class")} }
 
 // Label declares a column of a label's values; NoSymbol is a node without it.
 func (p *Plugin) Label(key string) Column[Symbol] {

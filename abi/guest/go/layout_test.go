@@ -16,10 +16,10 @@ import (
 type everything struct {
 	plugin                                *poise.Plugin
 	cpuCap, memCap, cpuUsed               poise.Amount
-	class, running, tenantTasks, jobTasks poise.Column[uint32]
+	running, tenantTasks, jobTasks        poise.Column[uint32]
 	taints, selectors                     poise.Column[uint64]
 	age                                   poise.Column[float64]
-	zone, model, rack                     poise.Column[poise.Symbol]
+	class, zone, model, rack              poise.Column[poise.Symbol]
 	devices                               poise.Devices
 	zones, racks                          poise.Domain
 	profile                               poise.Profile
@@ -237,7 +237,7 @@ func (p *everything) checkColumns(t *rapid.T, c *poise.Call, l *abi.Layout, aren
 	doubles("memory capacity", p.memCap.Of(c), abi.Capacity, "memory")
 	doubles("cpu allocated", p.cpuUsed.Of(c), abi.Allocated, "cpu")
 	doubles("age", p.age.Of(c), abi.Age, "")
-	same(t, "class", p.class.Of(c), raw[uint32](l, arena, abi.Class, "", n))
+	same(t, "class", p.class.Of(c), raw[poise.Symbol](l, arena, abi.Class, "", n))
 	same(t, "running_tasks", p.running.Of(c), raw[uint32](l, arena, abi.RunningTasks, "", n))
 	same(t, "tenant_tasks", p.tenantTasks.Of(c), raw[uint32](l, arena, abi.TenantTasks, "", n))
 	same(t, "job_tasks", p.jobTasks.Of(c), raw[uint32](l, arena, abi.JobTasks, "", n))

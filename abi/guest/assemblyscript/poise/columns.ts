@@ -42,9 +42,9 @@ export function label(key: string): Column<Sym> {
   return new Column<Sym>(addLabel(key), true);
 }
 
-// nodeClass is 1 + the id of the class, 0 = none.
-export function nodeClass(): Column<u32> {
-  return new Column<u32>(addColumn("class"));
+// nodeClass is the name of the class, absent where the node has none.
+export function nodeClass(): Column<Sym> {
+  return new Column<Sym>(addColumn("class"));
 }
 
 export function taints(): Column<u64> {

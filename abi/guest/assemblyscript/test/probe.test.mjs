@@ -10,7 +10,7 @@ const probe = load(new URL("probe.wasm", import.meta.url));
 
 const nodes = [
   {
-    "capacity:cpu": 8000, "allocated:cpu": 1000, "allocated:memory": 5, class: 3, taints: 5, selectors: 2 ** 40,
+    "capacity:cpu": 8000, "allocated:cpu": 1000, "allocated:memory": 5, class: "cpu-big", taints: 5, selectors: 2 ** 40,
     devices: [1000, 400, 399, 1000, 700], "devices:npu": [7], device_model: "T4", running_tasks: 6, tenant_tasks: 4,
     job_tasks: 1, age: 12.5, labels: { zone: "a", rack: "r1" },
   },
@@ -31,10 +31,13 @@ const each = (what, want, more, scene) =>
   want.forEach((w, i) => w !== null && assert.deepEqual(read(what, i, more, scene)[0], w, `${what} ${i}`));
 
 test("columns, in the order of the manifest whatever the order of declaration", () => {
-  each("columns", [null, 5, 8000, 1000, 3, 5, 2 ** 40, null, 6, 4, 1, 12.5]);
+  each("columns", [null, 5, 8000, 1000, null, 5, 2 ** 40, null, 6, 4, 1, 12.5]);
   const zones = read("columns", 0);
   assert.ok(zones[0] !== zones[1] && zones[2] === 0);
   assert.equal(read("columns", 7)[0], read("job", 4)[0], "the model of the node is the second of the job");
+  const classes = read("columns", 4, { text: "cpu-big" });
+  assert.equal(classes[0], read("params", 4, { text: "cpu-big" })[0], "a class is the symbol of its name");
+  assert.equal(classes[1], 0);
   assert.equal(zones[0], read("fields", 1)[0], "texts of two places are one symbol");
 });
 

@@ -70,7 +70,7 @@ function read(table: Table, job: Job, row: u32, n: u32): f64 {
         case 1: return memoryUsed.of(table)[row];
         case 2: return cpuCapacity.of(table)[row];
         case 3: return cpuUsed.of(table)[row];
-        case 4: return inClass.of(table)[row];
+        case 4: return id(inClass.of(table)[row]);
         case 5: return <f64>tainted.of(table)[row];
         case 6: return <f64>matches.of(table)[row];
         case 7: return id(model.of(table)[row]);

@@ -190,7 +190,7 @@ func (a *arena) putElement(at, kind int, v any) {
 		for d, free := range deviceList(v) {
 			le.PutUint16(a.bytes[at+2*d:], uint16(free))
 		}
-	case 4, 8:
+	case 3, 4, 8:
 		s, _ := v.(string)
 		a.put(at, a.symbol(s))
 	default:
@@ -246,9 +246,9 @@ func (a *arena) checkNode(n Node) {
 		_, isText := v.(string)
 		_, isList := v.([]int)
 		word, _, _ := strings.Cut(key, ":")
-		wantText := !slices.Contains(m.Columns, key) && !a.counted(key) || word == "device_model"
+		wantText := !slices.Contains(m.Columns, key) && !a.counted(key) || word == "class" || word == "device_model"
 		if isText != wantText || isList != (word == "devices") {
-			a.t.Fatalf("node: %s: %v of type %T, expected text for labels and models, []int for devices, a number for the others", key, v, v)
+			a.t.Fatalf("node: %s: %v of type %T, expected text for labels, classes and models, []int for devices, a number for the others", key, v, v)
 		}
 	}
 }

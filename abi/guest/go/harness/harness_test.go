@@ -38,12 +38,12 @@ func failing(t *testing.T, f func(t testing.TB)) (message string) {
 func TestWorld(t *testing.T) {
 	p := poise.New("x", "1")
 	capacity, used := p.Capacity("cpu"), p.Allocated("cpu")
-	zone, model, devices, zones := p.Label("zone"), p.DeviceModel("gpu"), p.Devices("gpu"), p.Domain("zone")
+	zone, model, class, devices, zones := p.Label("zone"), p.DeviceModel("gpu"), p.Class(), p.Devices("gpu"), p.Domain("zone")
 	profile, tenant := p.Profile(), p.Tenant()
 	limit := p.Enum("limit", "low", "high")
 	w := harness.World{
 		Nodes: []harness.Node{
-			{"capacity:cpu": 4000, "allocated:cpu": 500.5, "zone": "b", "devices:gpu": []int{1000, 250}, "device_model:gpu": "T4", "job_tasks": 2},
+			{"capacity:cpu": 4000, "allocated:cpu": 500.5, "zone": "b", "devices:gpu": []int{1000, 250}, "device_model:gpu": "T4", "class": "T4", "job_tasks": 2},
 			{"capacity:cpu": uint(8000), "candidate": false},
 			{"capacity:cpu": 1000, "zone": "b", "devices:gpu": []int{7}},
 		},
@@ -66,6 +66,7 @@ func TestWorld(t *testing.T) {
 	f("allocated", used.Of(c), []float64{500.5, 0, 0})
 	f("zone", zone.Of(c), []poise.Symbol{b, 0, b})
 	f("model", model.Of(c), []poise.Symbol{t4, 0, 0})
+	f("class", class.Of(c), []poise.Symbol{t4, 0, 0})
 	f("symbols", b != t4 && b != 0 && t4 != 0, true)
 	f("devices", [][]uint16{devices.Of(c).Row(0), devices.Of(c).Row(1), devices.Of(c).Row(2)}, "[[1000 250] [0 0] [7 0]]")
 	f("candidates", []bool{c.Candidate(0), c.Candidate(1), c.Candidate(2)}, "[true false true]")
