@@ -52,8 +52,7 @@ func (p *Plugin) Capacity(dim string) Amount { return p.amount("capacity", dim) 
 // exceed the capacity.
 func (p *Plugin) Allocated(dim string) Amount { return p.amount("allocated", dim) }
 
-// Class declares the column of the names of the nodes' classes; NoSymbol is a
-// node without one.
+// Class declares the column of the names of nodes' classes, NoSymbol = none.
 func (p *Plugin) Class() Column[Symbol] { return Column[Symbol]{p.column("class")} }
 
 // Label declares a column of a label's values; NoSymbol is a node without it.
