@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -279,6 +280,52 @@ func (c *machine) drain(t *rapid.T) {
 // a refused event changes nothing, a snapshot never changes, versions and the
 // change log tell every change, ranks order as names do, and a replay gives the
 // same state.
+// rested cuts the log anywhere, writes the State of that moment down, reads it
+// again, and goes on with the rest of the log: it must end as the one that was
+// never written down.
+func (c *machine) rested(t *rapid.T) {
+	cut := rapid.IntRange(0, len(c.log)).Draw(t, "cut")
+	s, err := New(Settings{DemandHalfLife: c.m.halfLife})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ev := range c.log {
+		if i == cut {
+			s = writtenDown(t, s, c.m.halfLife)
+		}
+		if err := s.Apply(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := content(s.View()), content(c.View()); got != want {
+		t.Fatalf("written down after %d events the nodes are\n%s\nexpected\n%s", cut, got, want)
+	}
+	if got, want := imageText(t, s), imageText(t, c.State); got != want {
+		t.Fatalf("written down after %d events the image is\n%s\nexpected\n%s", cut, got, want)
+	}
+}
+
+func imageText(t fataler, s *State) string {
+	text, err := json.Marshal(s.Image())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func writtenDown(t fataler, s *State, halfLife float64) *State {
+	im := &Image{}
+	if err := json.Unmarshal([]byte(imageText(t, s)), im); err != nil {
+		t.Fatal(err)
+	}
+	im.Classes = s.View().Classes()
+	again, err := FromImage(im, Settings{DemandHalfLife: halfLife})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
 func TestStateIsItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		halfLife := rapid.SampledFrom([]float64{0, 0, 3, 50}).Draw(t, "half-life")
@@ -296,6 +343,7 @@ func TestStateIsItsModel(t *testing.T) {
 			t.Repeat(actions)
 		}
 		c.replayed(t)
+		c.rested(t)
 		c.drain(t)
 	})
 }

@@ -1,0 +1,246 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
+)
+
+// Image is a State as plain data, for keeping: State.Image gives one, FromImage
+// the State again. What a State can work out anew is not in it. It may be
+// written as JSON but for Classes, which whoever writes it has to add.
+type Image struct {
+	Index, Version, Joins, Arrivals uint64
+	At                              poise.Time
+	Dims, Kinds, Models             []string
+	Symbols, SymbolKeys             []string
+	Rows                            int
+	FreeRows                        []uint32
+	Nodes                           []NodeImage // by row
+	Jobs                            []JobImage  // by arrival
+	Seen                            []SeenImage
+	Profiles                        []*poise.Profile
+	Demand                          *poise.Demand
+	Classes                         poise.ModelRecord `json:"-"`
+}
+
+// NodeImage is a present node.
+type NodeImage struct {
+	Row                             uint32
+	Version, Incarnation, Described uint64
+	Joined                          poise.Time
+	Node                            poise.Node
+	Tasks                           []poise.JobID // in the order of the row's list
+}
+
+// JobImage is a job that waits or runs.
+type JobImage struct {
+	Job       poise.Job
+	Submitted poise.Time
+	Seq       uint64
+	Task      *TaskImage // nil while it waits
+}
+
+// TaskImage is where a job runs.
+type TaskImage struct {
+	Row         uint32
+	Incarnation uint64
+	Devices     []uint16
+	Placed      poise.Time
+}
+
+// SeenImage is one count of the demand.
+type SeenImage struct {
+	Seen
+	Last uint64 // arrival number of the last one
+}
+
+// Image gives the State as it is now.
+func (s *State) Image() *Image {
+	v := s.View()
+	im := &Image{
+		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
+		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
+		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
+	}
+	for key := range s.symbols.keys {
+		im.SymbolKeys = append(im.SymbolKeys, key)
+	}
+	slices.Sort(im.SymbolKeys)
+	for row := range uint32(v.rows) {
+		if v.Present(row) {
+			im.Nodes = append(im.Nodes, v.nodeImage(row))
+		}
+	}
+	for _, j := range s.jobs {
+		im.Jobs = append(im.Jobs, j.image())
+	}
+	slices.SortFunc(im.Jobs, func(a, b JobImage) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	for i := range s.demand.seen {
+		im.Seen = append(im.Seen, SeenImage{Seen: s.demand.seen[i], Last: s.demand.seen[i].at})
+	}
+	return im
+}
+
+func (s *Snapshot) nodeImage(row uint32) NodeImage {
+	n := NodeImage{
+		Row: row, Version: s.RowVersion(row), Incarnation: s.Incarnation(row), Described: s.Described(row), Joined: s.Joined(row),
+		Node: s.NodeOf(row),
+	}
+	for l := s.Tasks(row); l != nil; l = l.Next {
+		n.Tasks = append(n.Tasks, l.Task.Job)
+	}
+	return n
+}
+
+// NodeOf gives the row's node as it last described itself, with the marks that
+// were made since.
+func (s *Snapshot) NodeOf(row uint32) poise.Node {
+	n := poise.Node{
+		Name: s.Name(row), Cluster: s.Cluster(row), Labels: slices.Clone(s.Labels(row)), Taints: slices.Clone(s.Taints(row)),
+		NotReady: s.NotReady(row), Drained: s.Drained(row),
+		Devices: poise.Devices{
+			Kind: s.kinds[s.Kind(row)], Model: s.models[s.Model(row)], Count: int32(s.Devices(row)), Exclusive: s.Exclusive(row),
+		},
+	}
+	for d, name := range s.dims {
+		if v := s.Capacity(row, d); v > 0 {
+			n.Capacity = append(n.Capacity, resource.Amount{Name: name, Value: v})
+		}
+	}
+	slices.SortFunc(n.Capacity, func(a, b resource.Amount) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+func (j *Job) image() JobImage {
+	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq}
+	if t := j.task; t != nil {
+		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed}
+	}
+	return im
+}
+
+// Spec gives the job as it was submitted.
+func (j *Job) Spec() poise.Job {
+	return poise.Job{
+		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
+		Request: cloneRequest(&j.Shape.Request), Selectors: slices.Clone(j.Shape.Selectors), Tolerations: slices.Clone(j.Shape.Tolerations),
+	}
+}
+
+// FromImage makes the State of an image. An image that does not hold together is
+// refused.
+func FromImage(im *Image, settings Settings) (*State, error) {
+	s, err := New(settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range im.Dims {
+		s.dims.Intern(name)
+	}
+	l := &s.live
+	l.dims, l.kinds, l.models = s.dims.Names(), im.Kinds, im.Models
+	if !slices.Equal(l.dims, im.Dims) || len(im.Kinds) == 0 || len(im.Models) == 0 || len(im.Symbols) == 0 {
+		return nil, broken("names: %d dimensions, %d kinds, %d models, %d symbols do not hold together", len(im.Dims), len(im.Kinds), len(im.Models), len(im.Symbols))
+	}
+	s.symbols = newSymbols()
+	for _, text := range im.Symbols {
+		s.symbols.intern(text)
+	}
+	for _, key := range im.SymbolKeys {
+		s.symbols.keys[key] = true
+	}
+	l.symbols = s.symbols.texts
+	for range im.Rows {
+		s.newRow()
+	}
+	if err := s.placeNodes(im); err != nil {
+		return nil, err
+	}
+	if err := s.placeJobs(im); err != nil {
+		return nil, err
+	}
+	for i := range im.Seen {
+		e := im.Seen[i].Seen
+		e.at = im.Seen[i].Last
+		s.demand.index[string(e.appendKey(nil))] = len(s.demand.seen)
+		s.demand.seen = append(s.demand.seen, e)
+	}
+	s.freeRows = slices.Clone(im.FreeRows)
+	s.demand.arrivals, l.arrivals, l.joins, s.index = im.Arrivals, im.Arrivals, im.Joins, im.Index
+	l.profiles, l.demand, l.classes, l.at = im.Profiles, im.Demand, im.Classes, im.At
+	l.version, l.changesBase, l.changes = im.Version, im.Version, nil
+	return s, nil
+}
+
+func broken(format string, args ...any) error {
+	return &poise.Error{Kind: poise.Invalid, Op: "state from image", Detail: fmt.Sprintf(format, args...)}
+}
+
+// placeNodes puts the nodes into their rows.
+func (s *State) placeNodes(im *Image) error {
+	for i := range im.Nodes {
+		n := &im.Nodes[i]
+		if err := n.Node.Validate(); err != nil {
+			return err
+		}
+		if _, twice := s.rowOf[n.Node.Name]; twice || int(n.Row) >= im.Rows || s.live.Present(n.Row) {
+			return broken("node %q: row %d of %d, expected a row and a name of its own", n.Node.Name, n.Row, im.Rows)
+		}
+		s.rowOf[n.Node.Name] = n.Row
+		s.names.add(n.Node.Name, n.Row)
+		s.live.nodes++
+		s.coldPage(n.Row).ident[n.Row&pageMask] = &ident{name: n.Node.Name, incarnation: n.Incarnation, joined: n.Joined}
+		s.describe(n.Row, &n.Node)
+		s.coldPage(n.Row).ident[n.Row&pageMask].described = n.Described
+		s.hotPage(n.Row).version[n.Row&pageMask] = n.Version
+	}
+	return nil
+}
+
+// placeJobs makes the jobs known and puts the tasks on their rows.
+func (s *State) placeJobs(im *Image) error {
+	for i := range im.Jobs {
+		e := &im.Jobs[i]
+		if err := e.Job.Validate(); err != nil {
+			return err
+		}
+		if s.jobs[e.Job.ID] != nil {
+			return broken("job %q: twice, expected once", e.Job.ID)
+		}
+		j := &Job{
+			ID: e.Job.ID, Name: e.Job.Name, Tenant: e.Job.Tenant, Priority: e.Job.Priority, Tasks: e.Job.Tasks,
+			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job),
+		}
+		if t := e.Task; t != nil {
+			j.task = &Task{Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: t.Devices, Placed: t.Placed, row: t.Row, incarnation: t.Incarnation}
+		}
+		s.jobs[j.ID] = j
+	}
+	for i := range im.Nodes {
+		n := &im.Nodes[i]
+		hot, at := s.hotPage(n.Row), n.Row&pageMask
+		for _, id := range slices.Backward(n.Tasks) {
+			j := s.jobs[id]
+			if j == nil || j.task == nil || j.task.row != n.Row || j.task.incarnation != n.Incarnation {
+				return broken("node %q: task of job %q, which does not run there", n.Node.Name, id)
+			}
+			for _, a := range j.Shape.Request.Amounts {
+				if a.Value > 0 {
+					hot.allocated[s.cell(a.Name, at)] += a.Value
+				}
+			}
+			takeDevices(hot.free[int(at)*hot.stride:][:s.live.Devices(n.Row)], j.task)
+			hot.tasks[at] = &TaskList{Task: j.task, Next: hot.tasks[at]}
+			hot.running[at]++
+		}
+	}
+	return nil
+}
