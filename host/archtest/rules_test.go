@@ -46,6 +46,7 @@ var rules = map[string]rule{
 	"host/model":           {core: true, may: []string{"host/spectral", "host/state", "host/poise", "host/resource"}, third: []string{gonum}},
 	"host/balance":         {core: true, may: []string{"host/state", "host/poise", "host/resource"}, third: []string{gonum}},
 	"host/sched":           {core: true, may: []string{"host/model", "host/state", "host/poise", "host/resource"}},
+	"host/journal":         {core: true, may: []string{"host/model", "host/state", "host/poise"}},
 	"host/sim":             {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
 	"host/sim/baseline":    {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},
 
@@ -59,6 +60,7 @@ var rules = map[string]rule{
 	"host/store":        {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
 	"host/engine":       {may: []string{"host/poise", "host/resource"}},
 	"host/engine/local": {may: []string{"host/engine", "host/poise", "host/resource"}},
+	"host/engine/sim":   {may: []string{"host/engine", "host/poise", "host/resource"}},
 	// Its Kubernetes client comes with the engine; until then nothing of it may
 	// be in go.mod.
 	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
@@ -73,7 +75,7 @@ var rules = map[string]rule{
 	"host/telemetry": {third: []string{prometheus}},
 	"host/daemon": {
 		may: []string{
-			anyCore, "host/manifest", "host/policy", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/kube",
+			anyCore, "host/manifest", "host/policy", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
 			"host/node", "host/api", "host/ui", "host/config", "host/telemetry",
 		},
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
