@@ -1,0 +1,122 @@
+package config
+
+import (
+	"net"
+	"strconv"
+	"time"
+)
+
+// settings is the table of everything that can be set, in the order in which it
+// is shown.
+func settings() []setting {
+	anything := func(string) bool { return true }
+	const fuel = 1 << 40
+	return []setting{
+		path(one("data_dir", "where the daemon keeps its state", text("a path", anything), func(c *Config) *string { return &c.DataDir })),
+
+		one("api.listen", "address of the HTTP API; empty for none", text("host:port such as 127.0.0.1:7433, or nothing", isAddress), func(c *Config) *string { return &c.API.Listen }),
+		path(one("api.socket", "Unix socket of the HTTP API, poise.sock in data_dir when not set", text("a path of at most 107 bytes", func(s string) bool { return len(s) <= maxSocket }), func(c *Config) *string { return &c.API.Socket })),
+		running(one("api.max_body", "largest body of a request", size(1<<10, 1<<30), func(c *Config) *Size { return &c.API.MaxBody })),
+		running(one("api.rate", "requests per second and tenant", decimal(0.1, 1e6), func(c *Config) *float64 { return &c.API.Rate })),
+		running(one("api.burst", "requests of a tenant at once above the rate", whole(1, 1e6), func(c *Config) *int64 { return &c.API.Burst })),
+		one("api.request_timeout", "how long a request may take to arrive and to be answered, event streams apart", span(time.Second, time.Hour), func(c *Config) *time.Duration { return &c.API.RequestTimeout }),
+		one("api.idle_timeout", "how long a connection stays open between requests", span(time.Second, day), func(c *Config) *time.Duration { return &c.API.IdleTimeout }),
+		one("api.shutdown_timeout", "how long a stop waits for requests under way", span(0, time.Hour), func(c *Config) *time.Duration { return &c.API.ShutdownTimeout }),
+
+		one("engine.kind", "what runs the tasks: local, processes on this machine; sim, virtual time", choice("local", "sim"), func(c *Config) *string { return &c.Engine.Kind }),
+		one("engine.sim_scale", "sim: virtual seconds per second", decimal(0.001, 1e6), func(c *Config) *float64 { return &c.Engine.SimScale }),
+		running(one("engine.log_limit", "local: output kept per task", size(1<<10, 1<<40), func(c *Config) *Size { return &c.Engine.LogLimit })),
+		one("engine.reserve_memory", "local: memory of this machine that no task gets, a quarter of it at most", size(0, 1<<50), func(c *Config) *Size { return &c.Engine.ReserveMemory }),
+
+		running(one("store.snapshot_every", "events between snapshots of the state", whole(100, 1e9), func(c *Config) *int64 { return &c.Store.SnapshotEvery })),
+		running(one("store.retention", "how long finished jobs and their decisions are kept", span(time.Minute, 3650*day), func(c *Config) *time.Duration { return &c.Store.Retention })),
+		running(one("store.history", "how many finished jobs are kept at most", whole(0, 1e9), func(c *Config) *int64 { return &c.Store.History })),
+
+		path(one("policy.path", "cluster-wide policy, a .wasm file; empty for none", text("a path", anything), func(c *Config) *string { return &c.Policy.Path })),
+		one("policy.params", "parameters of the cluster-wide policy", dictionary(256), func(c *Config) *map[string]string { return &c.Policy.Params }),
+		one("policy.weight", "weight beside the native loss; 0 = in its place", decimal(0, 1e6), func(c *Config) *float64 { return &c.Policy.Weight }),
+		one("policy.on_failure", "what a failure of the cluster-wide policy means; empty = reject with a filter, else fallback", choice("", "fallback", "reject", "last-good"), func(c *Config) *string { return &c.Policy.OnFailure }),
+		one("policy.limits.module", "largest plugin", size(1<<10, 1<<30), func(c *Config) *Size { return &c.Policy.Limits.Module }),
+		one("policy.limits.memory", "memory of a plugin, whole pages of 64Ki", size(page, 4<<30), func(c *Config) *Size { return &c.Policy.Limits.Memory }),
+		one("policy.limits.go_memory", "the same for a stock Go plugin", size(page, 4<<30), func(c *Config) *Size { return &c.Policy.Limits.GoMemory }),
+		one("policy.limits.call_fuel", "fuel of one guest call, which bounds a pause", whole(1, fuel), func(c *Config) *int64 { return &c.Policy.Limits.CallFuel }),
+		one("policy.limits.go_call_fuel", "the same for a stock Go plugin", whole(1, fuel), func(c *Config) *int64 { return &c.Policy.Limits.GoCallFuel }),
+		one("policy.limits.setup_fuel", "fuel of all before the first call", whole(1, fuel), func(c *Config) *int64 { return &c.Policy.Limits.SetupFuel }),
+		one("policy.limits.job_fuel", "fuel of a job, beside that of its rows", whole(1, fuel), func(c *Config) *int64 { return &c.Policy.Limits.JobFuel }),
+		one("policy.limits.row_fuel", "fuel of a job per row", whole(1, fuel), func(c *Config) *int64 { return &c.Policy.Limits.RowFuel }),
+		one("policy.limits.compile_time", "CPU time of compiling a plugin", span(time.Second, time.Hour), func(c *Config) *time.Duration { return &c.Policy.Limits.CompileTime }),
+		one("policy.limits.compile_memory", "memory of compiling a plugin", size(64<<20, 1<<40), func(c *Config) *Size { return &c.Policy.Limits.CompileMemory }),
+		running(one("policy.limits.tenant_fuel", "fuel per second and tenant", whole(1, fuel), func(c *Config) *int64 { return &c.Policy.Limits.TenantFuel })),
+		running(one("policy.limits.tenant_weight", "largest weight that a tenant may give its policy", decimal(0, 1e6), func(c *Config) *float64 { return &c.Policy.Limits.TenantWeight })),
+
+		one("cluster.name", "name of the cluster that the nodes of the start join", text("a name of at most 253 bytes without space", func(s string) bool { return isName(s) && len(s) <= 253 }), func(c *Config) *string { return &c.Cluster.Name }),
+		path(one("cluster.inventory", "file of nodes that are there from the start; empty for none", text("a path", anything), func(c *Config) *string { return &c.Cluster.Inventory })),
+
+		one("scheduler.policy", "native scorer", choice("idle-balance", "idle-balance-spread", "idle-balance-demand"), func(c *Config) *string { return &c.Scheduler.Policy }),
+		one("scheduler.params.beta", "idle-balance: exponent of the gpu column's balance degree", decimal(0.01, 4), func(c *Config) *float64 { return &c.Scheduler.Params.Beta }),
+		one("scheduler.params.lambda", "idle-balance: weight of the room column", decimal(0, 1e3), func(c *Config) *float64 { return &c.Scheduler.Params.Lambda }),
+		one("scheduler.params.gamma", "idle-balance: how fast scarce room becomes dear", decimal(0, 8), func(c *Config) *float64 { return &c.Scheduler.Params.Gamma }),
+		one("scheduler.params.epsilon", "idle-balance: weight of the prior shapes against all seen ones", decimal(0, 10), func(c *Config) *float64 { return &c.Scheduler.Params.Epsilon }),
+		one("scheduler.params.cover", "idle-balance: share of the weight that the kept shapes must reach", decimal(0.01, 1), func(c *Config) *float64 { return &c.Scheduler.Params.Cover }),
+		one("scheduler.params.shapes", "idle-balance: how many seen shapes are kept at most", whole(1, 4096), func(c *Config) *int64 { return &c.Scheduler.Params.Shapes }),
+		one("scheduler.protect_devices", "keep nodes with devices for jobs that ask for devices", toggle(), func(c *Config) *bool { return &c.Scheduler.ProtectDevices }),
+		one("scheduler.ties", "order of equal losses", choice("name", "seeded"), func(c *Config) *string { return &c.Scheduler.Ties }),
+		one("scheduler.seed", "seed of the seeded tie rule", whole(0, 1<<53), func(c *Config) *int64 { return &c.Scheduler.Seed }),
+		one("scheduler.half_life", "arrivals after which what jobs asked for counts half; 0 = never", decimal(0, 1e12), func(c *Config) *float64 { return &c.Scheduler.HalfLife }),
+
+		one("queue.step", "how long a job waits to outweigh one level of priority", span(time.Millisecond, day), func(c *Config) *time.Duration { return &c.Queue.Step }),
+		one("queue.sweep", "how long a job stays parked without being tried again", span(time.Second, day), func(c *Config) *time.Duration { return &c.Queue.Sweep }),
+		one("queue.retry_base", "delay after a first failed attempt to bind", span(time.Millisecond, day), func(c *Config) *time.Duration { return &c.Queue.RetryBase }),
+		one("queue.retry_max", "longest delay after failed attempts to bind", span(time.Millisecond, day), func(c *Config) *time.Duration { return &c.Queue.RetryMax }),
+
+		one("model.resolution", "how unlike nodes of one class may be, in octaves", decimal(0.05, 4), func(c *Config) *float64 { return &c.Model.Resolution }),
+		one("model.weight_exponent", "how much the number of nodes of a kind counts", decimal(0, 1), func(c *Config) *float64 { return &c.Model.WeightExponent }),
+		one("model.features", "dimensions that nodes are compared by", list(16), func(c *Config) *[]string { return &c.Model.Features }),
+
+		running(one("log.level", "least level that is logged", choice("debug", "info", "warn", "error"), func(c *Config) *string { return &c.Log.Level })),
+		one("log.format", "auto: text on a terminal, else json", choice("auto", "text", "json"), func(c *Config) *string { return &c.Log.Format }),
+	}
+}
+
+const (
+	page      = 64 << 10
+	maxSocket = 107 // of sockaddr_un on Linux, without the closing zero
+)
+
+// isAddress leaves the look-up of the host to who listens.
+func isAddress(s string) bool {
+	if s == "" {
+		return true
+	}
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && port == strconv.FormatUint(n, 10)
+}
+
+// conflicts finds settings that are each right and wrong together.
+func (c *Config) conflicts() []Problem {
+	var found []Problem
+	clash := func(wrong bool, key, value, expected string) {
+		if wrong {
+			found = append(found, Problem{Key: key, Value: value, Expected: expected})
+		}
+	}
+	clash(c.Queue.RetryBase > c.Queue.RetryMax, "queue.retry_base", printSpan(c.Queue.RetryBase), "at most queue.retry_max, which is "+printSpan(c.Queue.RetryMax))
+	for _, m := range []struct {
+		key  string
+		size Size
+	}{{"policy.limits.memory", c.Policy.Limits.Memory}, {"policy.limits.go_memory", c.Policy.Limits.GoMemory}} {
+		clash(m.size%page != 0, m.key, m.size.String(), "a multiple of 64Ki, the page of WebAssembly")
+	}
+	if c.Policy.Path == "" {
+		const expected = "nothing, as policy.path is empty"
+		clash(len(c.Policy.Params) > 0, "policy.params", dictionary(0).print(c.Policy.Params), expected)
+		clash(c.Policy.Weight != 0, "policy.weight", printReal(c.Policy.Weight), expected)
+		clash(c.Policy.OnFailure != "", "policy.on_failure", c.Policy.OnFailure, expected)
+	}
+	clash(len(c.API.Socket) > maxSocket, "api.socket", c.API.Socket, "a path of at most 107 bytes, or a shorter data_dir")
+	return found
+}
