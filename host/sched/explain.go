@@ -42,6 +42,11 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 		if x, ok := p.policy.Scorer.(Explainer); ok {
 			c.Formula, c.Columns = x.Explain(snap, job, row, c.Devices)
 		}
+		for _, part := range p.parts {
+			if x, ok := part.(Shower); ok {
+				c.Seen = append(c.Seen, x.Show(row)...)
+			}
+		}
 		d.Ranked = append(d.Ranked, c)
 	}
 }

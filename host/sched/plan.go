@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"fmt"
+
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
@@ -67,7 +69,22 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 	if err == nil || p.policy.OnFailure == Abort {
 		return d, err
 	}
-	d.Fault = err.Error()
+	return p.failed(d, err.Error(), snap, job, detail)
+}
+
+// Fail decides about a job whose policy gave no answer that could be used, by
+// the failure rule. Under Abort the fault is the error.
+func (p *Pipeline) Fail(snap *state.Snapshot, job *state.Job, detail Detail, fault string) (poise.Decision, error) {
+	d := p.blank(snap, job)
+	if p.policy.OnFailure == Abort {
+		return d, &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("policy %q", p.policy.Name), Detail: fault}
+	}
+	return p.failed(d, fault, snap, job, detail)
+}
+
+// failed applies the failure rule; d is as far as the policy came.
+func (p *Pipeline) failed(d poise.Decision, fault string, snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
+	d.Fault = fault
 	if p.policy.OnFailure == Reject {
 		d.Verdict, d.Reasons = poise.FitsNotNow, []poise.Reason{poise.NewReason(poise.PolicyFaulted, 0)}
 		return d, nil
@@ -81,13 +98,18 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 	return instead, err
 }
 
-func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
-	d := poise.Decision{
+// blank is the decision before anything is decided.
+func (p *Pipeline) blank(snap *state.Snapshot, job *state.Job) poise.Decision {
+	return poise.Decision{
 		Job: job.ID, Policy: p.policy.Name, Ties: p.policy.Ties.String(), Seed: p.policy.Seed,
 		Version: snap.Version(), Epoch: snap.Epoch(), Nodes: snap.Nodes(),
 	}
+}
+
+func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
+	d := p.blank(snap, job)
 	p.arrange(snap)
-	r := p.cache.ranking(job.Shape, p.key(job), snap.Rows())
+	r := p.cache.ranking(job.Shape, p.Key(job), snap.Rows())
 	looked, err := r.catchUp(&p.policy, p.epoch(snap, job), job, &p.order, &p.work)
 	if err != nil {
 		return d, err
@@ -110,8 +132,8 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 	return d, nil
 }
 
-// key is what the policy's answers for the job depend on beside its shape.
-func (p *Pipeline) key(job *state.Job) string {
+// Key is what the policy's answers for the job depend on beside its shape.
+func (p *Pipeline) Key(job *state.Job) string {
 	key := ""
 	for _, part := range p.parts {
 		if k, ok := part.(Keyer); ok {

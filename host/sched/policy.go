@@ -69,6 +69,12 @@ type Explainer interface {
 	Explain(snap *state.Snapshot, job *state.Job, row uint32, devices []uint16) (string, []poise.Column)
 }
 
+// Shower is a Filter or Scorer that can show what it saw of a row in the pass
+// that it was last prepared for.
+type Shower interface {
+	Show(row uint32) []poise.Reading
+}
+
 // Ties says how equal losses are ordered.
 type Ties uint8
 
