@@ -22,9 +22,12 @@ import (
 const (
 	moody = "testdata/plugins/moody.wasm"
 	talk  = "testdata/plugins/talk.wasm"
+	// neighbours reads labels, classes, domains and tasks.
+	neighbours = "../../examples/plugins/quiet-neighbours/quiet-neighbours.wasm"
 )
 
 const runFleet = `node: a
+labels: {rack: r1, zone: east}
 capacity: {cpu: 8}
 devices: {kind: gpu, model: T4, count: 2}
 ---
@@ -56,6 +59,7 @@ func TestRunGolden(t *testing.T) {
 		golden(t, name, out+"--- standard error\n"+errs)
 	}
 	f("run_scorer", moody, "--jobs", jobs, "--name", "big", "--running", running)
+	f("run_seen", neighbours, "--jobs", jobs, "--name", "small", "--running", running)
 	f("run_filter", talk, "--job", "{job: j, request: {cpu: 2}}", "--param", "least=5000")
 	f("run_refused", talk, "--job", "{job: j, request: {cpu: 1}}", "--param", "least=9000")
 	f("run_fallback", moody, "--job", "{job: j, request: {cpu: 1}}", "--param", "mood=trap")

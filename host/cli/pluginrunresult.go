@@ -34,6 +34,9 @@ type pluginRunRanked struct {
 	Tier    uint8    `json:"tier"`
 	Loss    float64  `json:"loss"`
 	Devices []uint16 `json:"devices"`
+	// Seen is what the plugin saw of the node, by column; "" = absent. Empty where
+	// another policy decided.
+	Seen map[string]string `json:"seen"`
 }
 
 type pluginRunRefuse struct {
@@ -71,7 +74,11 @@ func newPluginRunResult(m *policy.Module, t *trial) *pluginRunResult {
 	}
 	for i := range d.Ranked {
 		c := &d.Ranked[i]
-		r.Ranked = append(r.Ranked, pluginRunRanked{Node: c.Node, Tier: c.Tier, Loss: c.Loss, Devices: append([]uint16{}, c.Devices...)})
+		seen := map[string]string{}
+		for _, s := range c.Seen {
+			seen[s.Name] = s.Text
+		}
+		r.Ranked = append(r.Ranked, pluginRunRanked{Node: c.Node, Tier: c.Tier, Loss: c.Loss, Devices: append([]uint16{}, c.Devices...), Seen: seen})
 	}
 	for _, c := range d.Refused {
 		r.Refused = append(r.Refused, pluginRunRefuse{Reason: c.Code.String(), Dim: c.Dim, Text: c.Text, Nodes: c.Nodes})

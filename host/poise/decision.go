@@ -104,8 +104,16 @@ type Ranked struct {
 	Tier    uint8
 	Loss    float64 // rounded as ranked
 	Devices []uint16
-	Formula string   // "spread", "demand", or the name of another scorer
-	Columns []Column // empty for scorers that do not explain themselves
+	Formula string    // "spread", "demand", or the name of another scorer
+	Columns []Column  // empty for scorers that do not explain themselves
+	Seen    []Reading // what plugins saw of the node
+}
+
+// Reading is one value that a plugin saw, as a person reads it: a column of the
+// node's row, or a count of a domain that the node is in.
+type Reading struct {
+	Name string
+	Text string // "" = absent
 }
 
 // Column is one column of the two matrices of the idle-balance loss for one

@@ -44,6 +44,9 @@ func writeMatrices(b *strings.Builder, d *poise.Decision) {
 	}
 	for i := range shown {
 		r := &shown[i]
+		if len(r.Columns) == 0 && len(r.Seen) > 0 {
+			continue // the losses stand with the ranked nodes, and the plugin knows the rest
+		}
 		if len(r.Columns) == 0 {
 			fmt.Fprintf(b, "\nloss of %s by %s: %s, without columns to show\n", plain(r.Node), plain(r.Formula), fixed(r.Loss, lossDigits))
 			continue
