@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// applicationID marks the file as ours: "Pois" in the header of the database.
+const applicationID = 0x506f6973
+
+// migrations lead from an empty database to today's, one version a step. A step
+// that was ever released stays as it is.
+var migrations = [...]string{`
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('cut', 0); -- all events up to this one are cut
+
+CREATE TABLE events (
+	seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, schema INTEGER NOT NULL,
+	at INTEGER NOT NULL, body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE snapshots (
+	seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, keep INTEGER NOT NULL,
+	body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE jobs (
+	id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, tenant TEXT NOT NULL,
+	state TEXT NOT NULL, seq INTEGER NOT NULL, submitted INTEGER NOT NULL,
+	changed INTEGER NOT NULL, node TEXT NOT NULL, reason TEXT NOT NULL,
+	exit_code INTEGER, body BLOB NOT NULL
+) STRICT;
+CREATE INDEX jobs_seq ON jobs (seq, id);
+CREATE INDEX jobs_tenant ON jobs (tenant, seq, id);
+CREATE INDEX jobs_state ON jobs (state, seq, id);
+CREATE INDEX jobs_name ON jobs (tenant, name, seq, id);
+CREATE INDEX jobs_changed ON jobs (state, changed, id);
+
+CREATE TABLE placements (
+	id TEXT NOT NULL PRIMARY KEY, job TEXT NOT NULL, node TEXT NOT NULL,
+	devices TEXT NOT NULL, placed INTEGER NOT NULL, started INTEGER NOT NULL,
+	ended INTEGER NOT NULL, state TEXT NOT NULL, decision INTEGER NOT NULL
+) STRICT;
+CREATE INDEX placements_job ON placements (job, placed, id);
+
+CREATE TABLE decisions (
+	seq INTEGER PRIMARY KEY, job TEXT NOT NULL, node TEXT NOT NULL,
+	policy TEXT NOT NULL, at INTEGER NOT NULL, snapshot INTEGER NOT NULL,
+	"commit" INTEGER NOT NULL, body BLOB NOT NULL
+) STRICT;
+CREATE INDEX decisions_job ON decisions (job, seq);
+
+CREATE TABLE keys (
+	tenant TEXT NOT NULL, key TEXT NOT NULL, job TEXT NOT NULL,
+	hash BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (tenant, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_at ON keys (at);
+`}
+
+// migrate brings the database to the version that steps lead to. A crash on the
+// way leaves the version before.
+func migrate(ctx context.Context, c *sql.Conn, steps []string) error {
+	version, err := schemaVersion(ctx, c, len(steps))
+	if err != nil {
+		return err
+	}
+	for ; version < len(steps); version++ {
+		tx, err := c.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = %d", steps[version], applicationID, version+1))
+		if err == nil {
+			err = tx.Commit()
+		}
+		if err != nil {
+			tx.Rollback()
+			return fmt.Errorf("migrate to version %d: %w", version+1, err)
+		}
+	}
+	return nil
+}
+
+// schemaVersion gives the version of the database, 0 for an empty one, and
+// refuses one that is not ours or newer than newest.
+func schemaVersion(ctx context.Context, c *sql.Conn, newest int) (int, error) {
+	var id, version, tables int
+	err := c.QueryRowContext(ctx, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
+		Scan(&id, &version, &tables)
+	switch {
+	case err != nil:
+		return 0, err
+	case version > newest && id == applicationID:
+		return 0, &poise.Error{
+			Kind:   poise.Invalid,
+			Detail: fmt.Sprintf("schema: version %d, expected at most %d; a newer poise wrote this store, run that one", version, newest),
+		}
+	case id == applicationID && version > 0, id == 0 && version == 0 && tables == 0:
+		return version, nil
+	}
+	return 0, &poise.Error{Kind: poise.Invalid, Detail: fmt.Sprintf("application id: %#x, expected %#x; this database is not a store of poise", id, applicationID)}
+}
