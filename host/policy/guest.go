@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/poise"
@@ -27,7 +28,7 @@ type Guest struct {
 	// a small arena up costs less. large takes the others.
 	small, large *slot
 
-	impure  bool // said to be row-pure, and the audit found that it is not
+	impure  atomic.Bool // said to be row-pure, and the audit found that it is not
 	epoch   uint64
 	changes uint64 // of the mirror, in this epoch
 	demand  *poise.Demand
@@ -79,7 +80,7 @@ func (g *Guest) Filters() bool { return g.module.exports(abi.Filter) }
 func (g *Guest) Scores() bool { return g.module.exports(abi.Score) }
 
 // rowPure says whether answers may be kept.
-func (g *Guest) rowPure() bool { return g.module.Manifest.RowPure && !g.impure }
+func (g *Guest) rowPure() bool { return g.module.Manifest.RowPure && !g.impure.Load() }
 
 // Prepare implements sched.Preparer: it begins a pass.
 func (g *Guest) Prepare(snap *state.Snapshot, job *state.Job) uint64 {
@@ -96,7 +97,7 @@ func (g *Guest) Prepare(snap *state.Snapshot, job *state.Job) uint64 {
 	return g.epoch
 }
 
-// Key implements sched.Keyer.
+// Key implements sched.Keyer. It may be called while a pass runs.
 func (g *Guest) Key(job *state.Job) string {
 	m := g.module.Manifest
 	if !g.rowPure() {

@@ -103,7 +103,8 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 			return f
 		}
 		if p.audit && !g.passes(b, export, rest, a, w) {
-			g.impure, p.audit = true, false
+			g.impure.Store(true)
+			p.audit = false
 			g.counters.impure()
 			return nil
 		}

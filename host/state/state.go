@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -77,6 +78,18 @@ func (s *State) Snapshot() *Snapshot {
 // Job gives a job that waits or runs, or nil. It must not be changed and is
 // valid until the next Apply.
 func (s *State) Job(id poise.JobID) *Job { return s.jobs[id] }
+
+// Waiting gives the jobs that wait, in the order of their arrival.
+func (s *State) Waiting() []*Job {
+	var jobs []*Job
+	for _, j := range s.jobs {
+		if j.Waiting() {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
+	return jobs
+}
 
 // Jobs is the number of jobs that wait or run.
 func (s *State) Jobs() int { return len(s.jobs) }

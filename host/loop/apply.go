@@ -1,0 +1,66 @@
+package loop
+
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// Apply makes an event part of the state and tells the queue. An event that the
+// state refuses changes neither.
+func (l *Loop) Apply(ev poise.Event) error {
+	help := l.helped(ev.Body)
+	if err := l.state.Apply(ev); err != nil {
+		return err
+	}
+	switch b := ev.Body.(type) {
+	case poise.JobSubmitted:
+		return l.push(l.state.Job(b.Job.ID))
+	case poise.JobRequeued:
+		if err := l.push(l.state.Job(b.Job)); err != nil {
+			return err
+		}
+	case poise.JobWithdrawn:
+		l.queue.Remove(b.Job)
+		l.shapes.forget(b.Job)
+	case poise.JobFinished:
+		l.shapes.forget(b.Job)
+	}
+	l.queue.Wake(help, l.state.View().Version())
+	return nil
+}
+
+// helped gives what an event may change for the better, as the state is before
+// it.
+func (l *Loop) helped(body poise.Body) queue.Causes {
+	switch b := body.(type) {
+	case poise.JobFinished:
+		return l.freed(l.state.Job(b.Job))
+	case poise.JobRequeued:
+		return l.freed(l.state.Job(b.Job))
+	case poise.NodeJoined, poise.NodeChanged, poise.ModelBuilt:
+		return ^queue.Causes(0)
+	case poise.NodeMarked:
+		return queue.Marked
+	}
+	return 0
+}
+
+// freed gives what the end of a job's task may help.
+func (l *Loop) freed(j *state.Job) queue.Causes {
+	if j == nil {
+		return 0
+	}
+	help := queue.Causes(0)
+	if j.Shape.Request.Device.Count > 0 {
+		help |= queue.Devices
+	}
+	for _, a := range j.Shape.Request.Amounts {
+		if dim := slices.Index(l.state.View().Dims(), a.Name); a.Value > 0 && dim >= 0 {
+			help |= queue.Dimension(dim)
+		}
+	}
+	return help
+}

@@ -1,0 +1,276 @@
+package loop
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/resource"
+	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// fataler is a test or a property.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// driver drives a loop: it applies events and carries work out when told.
+type driver struct {
+	t     fataler
+	loop  *Loop
+	index uint64
+	now   poise.Time
+	jobs  int
+	nodes int
+	away  []*Work // planned or not, and not settled
+	again int     // decisions that were overtaken
+}
+
+func spread(t fataler) *balance.Spread {
+	t.Helper()
+	s, err := balance.NewSpread(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newDriver opens a lane here and one away.
+func newDriver(t fataler) *driver {
+	t.Helper()
+	s, err := state.New(state.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(s, Settings{
+		Queue: queue.Defaults(), Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return string(tenant) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Open("here", sched.Policy{Name: "here", Scorer: spread(t)}, false)
+	l.Open("away", sched.Policy{Name: "away", Scorer: spread(t), OnFailure: sched.Reject}, true)
+	return &driver{t: t, loop: l}
+}
+
+func (d *driver) apply(body poise.Body) {
+	d.t.Helper()
+	d.index++
+	if err := d.loop.Apply(poise.Event{Index: d.index, At: d.now, Body: body}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *driver) join(cpu int64) string {
+	d.nodes++
+	name := fmt.Sprint("n", d.nodes)
+	d.apply(poise.NodeJoined{Node: poise.Node{Name: name, Capacity: resource.List{{Name: "cpu", Value: cpu}}}})
+	return name
+}
+
+func (d *driver) submit(tenant string, cpu int64) poise.JobID {
+	d.jobs++
+	id := poise.JobID(fmt.Sprint("j", d.jobs))
+	d.apply(poise.JobSubmitted{Job: poise.Job{
+		ID: id, Name: "j", Tenant: poise.TenantID(tenant), Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: cpu}}},
+	}})
+	return id
+}
+
+// next takes work; what may be away is kept, the other settled at once.
+func (d *driver) next() bool {
+	d.t.Helper()
+	w, err := d.loop.Next(d.now)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if w == nil {
+		return false
+	}
+	w.Plan(sched.Brief)
+	if w.Away {
+		d.away = append(d.away, w)
+		return true
+	}
+	d.settle(w)
+	return true
+}
+
+func (d *driver) settle(w *Work) {
+	d.t.Helper()
+	s, err := d.loop.Settle(w, d.now, sched.Brief)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	switch {
+	case s.Again != nil:
+		d.again++
+		s.Again.Plan(sched.Brief)
+		d.away = append(d.away, s.Again)
+	case s.Dropped:
+	case s.Decision.Verdict == poise.Placed:
+		d.apply(poise.JobPlaced{Placement: poise.Placement{Job: s.Decision.Job, Node: s.Decision.Node, Devices: s.Decision.Devices}})
+	}
+}
+
+// land settles the work that is away.
+func (d *driver) land() {
+	for len(d.away) > 0 {
+		w := d.away[0]
+		d.away = d.away[1:]
+		d.settle(w)
+	}
+}
+
+// quiet lets everything happen that can.
+func (d *driver) quiet() {
+	for d.next() || len(d.away) > 0 {
+		d.land()
+	}
+}
+
+// A lane that is away holds nobody up, and plans one job at a time.
+func TestLanes(t *testing.T) {
+	d := newDriver(t)
+	d.join(4000)
+	first, second, other := d.submit("away", 1000), d.submit("away", 1000), d.submit("here", 1000)
+	for d.next() {
+	}
+	if len(d.away) != 1 || d.loop.State().Job(other).Waiting() {
+		t.Fatalf("%d pieces of work away, the other lane's job waits: %v, expected 1 and no", len(d.away), d.loop.State().Job(other).Waiting())
+	}
+	d.quiet()
+	for _, id := range []poise.JobID{first, second} {
+		if d.loop.State().Job(id).Waiting() {
+			t.Errorf("job %s waits", id)
+		}
+	}
+	if d.again != 1 {
+		t.Errorf("%d decisions were made again, expected the one that the other job overtook", d.again)
+	}
+}
+
+// A node that changes each time is asked about three times; then the failure
+// rule decides, and the job waits for the next event.
+func TestOvertaken(t *testing.T) {
+	d := newDriver(t)
+	node := d.join(4000)
+	id := d.submit("away", 1000)
+	d.next()
+	for i := range 3 {
+		d.apply(poise.NodeMarked{Name: node, NotReady: false})
+		w := d.away[0]
+		d.away = nil
+		d.settle(w)
+		if want := i < 2; (len(d.away) == 1) != want {
+			t.Fatalf("round %d: planned again: %v, expected %v", i, !want, want)
+		}
+	}
+	if !d.loop.State().Job(id).Waiting() {
+		t.Fatal("placed, expected to wait for its policy")
+	}
+	d.apply(poise.NodeMarked{Name: node})
+	d.quiet()
+	if d.loop.State().Job(id).Waiting() {
+		t.Error("waits, expected to be placed once the node stands still")
+	}
+}
+
+// What a lane planned under its old policy is dropped and planned again.
+func TestNewPolicy(t *testing.T) {
+	d := newDriver(t)
+	d.join(4000)
+	id := d.submit("away", 1000)
+	d.next()
+	d.loop.Open("away", sched.Policy{Name: "other", Scorer: spread(t)}, true)
+	d.land()
+	if !d.loop.State().Job(id).Waiting() {
+		t.Fatal("a decision of the old policy was committed")
+	}
+	d.quiet()
+	if d.loop.State().Job(id).Waiting() {
+		t.Error("the job waits, expected the new policy to place it")
+	}
+}
+
+// However events and answers fall, every job is somewhere, nothing is refused,
+// and at rest no job waits that could be placed.
+func TestLoop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := newDriver(t)
+		d.join(4000)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			d.now += poise.Time(rapid.IntRange(0, 20_000).Draw(t, "passes"))
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				d.join(rapid.Int64Range(0, 4000).Draw(t, "cpu"))
+			case 1:
+				name := fmt.Sprint("n", rapid.IntRange(1, d.nodes).Draw(t, "marked"))
+				if _, ok := d.loop.State().Row(name); ok {
+					d.apply(poise.NodeMarked{Name: name, Drained: rapid.Bool().Draw(t, "drained")})
+				}
+			case 2:
+				name := fmt.Sprint("n", rapid.IntRange(1, d.nodes).Draw(t, "leaves"))
+				if _, ok := d.loop.State().Row(name); ok {
+					d.apply(poise.NodeLeft{Name: name})
+				}
+			case 3, 4:
+				id := poise.JobID(fmt.Sprint("j", rapid.IntRange(1, max(d.jobs, 1)).Draw(t, "job")))
+				switch j := d.loop.State().Job(id); {
+				case j == nil:
+				case j.Waiting():
+					d.apply(poise.JobWithdrawn{Job: id})
+				case rapid.Bool().Draw(t, "requeued"):
+					d.apply(poise.JobRequeued{Job: id})
+				default:
+					d.apply(poise.JobFinished{Job: id})
+				}
+			case 5, 6:
+				d.submit(rapid.SampledFrom([]string{"here", "away"}).Draw(t, "tenant"), rapid.Int64Range(0, 5000).Draw(t, "asks"))
+			case 7:
+				d.land()
+			default:
+				d.next()
+			}
+			d.checkPlaces(t)
+		}
+		d.quiet()
+		d.checkPlaces(t)
+		for _, j := range d.loop.State().Waiting() {
+			lane := d.loop.lanes[string(j.Tenant)]
+			decision, err := lane.pipeline.Plan(d.loop.State().View(), j, sched.Brief)
+			if err != nil || decision.Verdict == poise.Placed {
+				t.Fatalf("job %s waits and fits on %s (%v)", j.ID, decision.Node, err)
+			}
+		}
+	})
+}
+
+// checkPlaces checks that each waiting job is in the queue, held by a lane, or
+// away, once.
+func (d *driver) checkPlaces(t *rapid.T) {
+	places := map[poise.JobID]int{}
+	for item := range d.loop.Queue().All() {
+		places[item.Job]++
+	}
+	for _, lane := range d.loop.lanes {
+		for _, item := range lane.held {
+			places[item.Job]++
+		}
+	}
+	for _, w := range d.away {
+		places[w.Job.ID]++
+	}
+	for _, j := range d.loop.State().Waiting() {
+		if places[j.ID] != 1 {
+			t.Fatalf("job %s waits in %d places, expected one", j.ID, places[j.ID])
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package loop
+
+import (
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// retries is how often a decision that a change of its node overtook is made
+// again before the failure rule decides.
+const retries = 2
+
+// Work is one job to be planned. Plan may run on any goroutine if Away; the job
+// and the snapshot do not change meanwhile.
+type Work struct {
+	Job  state.Job
+	Away bool
+
+	lane    *lane
+	item    queue.Item
+	snap    *state.Snapshot
+	attempt int
+
+	decision poise.Decision
+	err      error
+}
+
+// Next gives the next job to plan at this time, or nil where none may be tried
+// or every lane that has one is busy.
+func (l *Loop) Next(now poise.Time) (*Work, error) {
+	for {
+		item, ok := l.queue.Pop(now)
+		if !ok {
+			return nil, nil
+		}
+		j := l.state.Job(item.Job)
+		lane, err := l.laneOf(j)
+		if err != nil {
+			return nil, err
+		}
+		if lane.busy {
+			lane.held = append(lane.held, item)
+			continue
+		}
+		return l.work(lane, item, 0), nil
+	}
+}
+
+// work begins to plan a job.
+func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
+	w := &Work{Job: *l.state.Job(item.Job), Away: lane.away, lane: lane, item: item, attempt: attempt}
+	if w.snap = l.state.View(); lane.away {
+		w.snap = l.state.Snapshot()
+	}
+	lane.busy = true
+	return w
+}
+
+// Plan makes the decision, in as much detail as asked for.
+func (w *Work) Plan(detail sched.Detail) {
+	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, detail)
+}
+
+// Settled is what became of a piece of work.
+type Settled struct {
+	Decision poise.Decision
+	Dropped  bool  // the job is gone, or its lane has another policy now
+	Again    *Work // planned anew: the node that was chosen has changed
+}
+
+// Settle ends a piece of work whose Plan has run. Where the decision is to place
+// the job, the caller applies and records JobPlaced next, before anything else.
+func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, error) {
+	w.lane.busy = false
+	j := l.state.Job(w.item.Job)
+	current := l.lanes[w.lane.name]
+	defer l.release(current)
+	switch {
+	case j == nil || !j.Waiting():
+		return Settled{Dropped: true}, nil
+	case current != w.lane:
+		return Settled{Dropped: true}, l.queue.Push(w.item)
+	case w.err != nil:
+		if err := l.queue.Park(w.item, ^queue.Causes(0), w.snap.Version(), now); err != nil {
+			return Settled{}, err
+		}
+		return Settled{}, w.err
+	}
+	d := w.decision
+	if d.Verdict == poise.Placed && l.overtaken(w) {
+		if w.attempt < retries {
+			return Settled{Again: l.work(w.lane, w.item, w.attempt+1)}, nil
+		}
+		var err error
+		if d, err = w.lane.pipeline.Fail(l.state.View(), j, detail, "the node that was chosen changed three times in a row"); err != nil {
+			return Settled{}, err
+		}
+	}
+	if d.Verdict != poise.Placed {
+		return Settled{Decision: d}, l.queue.Park(w.item, CausesOf(&d), d.Version, now)
+	}
+	return Settled{Decision: d}, nil
+}
+
+// overtaken says whether the node that was chosen has changed since.
+func (l *Loop) overtaken(w *Work) bool {
+	if !w.Away {
+		return false
+	}
+	row, ok := l.state.Row(w.decision.Node)
+	return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row)
+}
+
+// CausesOf gives what could help a job that was not placed.
+func CausesOf(d *poise.Decision) queue.Causes {
+	blocked := queue.Joined
+	for _, reason := range d.Reasons {
+		blocked |= queue.CauseOf(reason)
+	}
+	return blocked
+}
