@@ -29,9 +29,21 @@ func newPluginTest(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test FILE DIR|CASE… [flags]",
 		Short: "Run a plugin on test cases: a fleet, a job, and what is to happen",
-		Long: "Run a plugin on the test cases in YAML files, or in all .yaml files of folders. A case is a fleet,\n" +
-			"jobs that run on it, a job to place and what is expected: the node, its devices, the order of all\n" +
-			"candidates, refused nodes, losses (to 1e-9), or a fault. A fault that is not expected fails a case.",
+		Long: `Run a plugin on the test cases in YAML files, or in all .yaml files of folders. A case is a file:
+
+  name      a line that says what is tested
+  nodes     the nodes, as in a fleet file; or fleet: the path of one, from the folder of the case
+  running   jobs that run already, each with node, the name of its node, and held, indexes of its devices
+  workload  jobs that the demand profile counts; default: those that run and the job
+  job       the job to place, as in a job file
+  params    parameters of the plugin, NAME: VALUE
+  expect    what is to happen, any of these:
+    node     the node that is chosen, "" for none
+    devices  its devices that are chosen
+    order    all candidates, best first
+    refused  NODE: TEXT, the reason
+    losses   NODE: NUMBER, to 1e-9
+    fault    its code, such as trap; one that is not expected fails a case`,
 		Example: "  poise plugin test plugins/cost/cost.wasm plugins/cost/tests",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -43,7 +55,7 @@ func newPluginTest(s Streams) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return testPlugin(s, &o) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.update, "update", false, "write what happened into the expect of cases that fail")
+	f.BoolVar(&o.update, "update", false, "write what happened into the expect of cases that fail or have none")
 	f.StringVar(&o.junit, "junit", "", "also write the results to this file, as JUnit XML")
 	f.StringVar(&o.only, "run", "", "only cases whose path or name matches this regular expression")
 	return cmd
@@ -148,7 +160,7 @@ func happened(m *policy.Module, c *manifest.Case) (o *manifest.Outcome, detail s
 	var f *policy.Fault
 	switch {
 	case errors.As(err, &f):
-		return &manifest.Outcome{Fault: f.Code}, f.Error(), nil
+		return &manifest.Outcome{Fault: f.Code}, f.Detail, nil
 	case err != nil:
 		return nil, "", err
 	}
@@ -209,15 +221,19 @@ func summary(s Streams, results []caseResult) error {
 	for i := range results {
 		count[results[i].status()]++
 	}
-	line := fmt.Sprintf("%d cases: %d ok, %d failed, %d in error", len(results), count["ok"], count["FAIL"], count["error"])
+	noun := "cases"
+	if len(results) == 1 {
+		noun = "case"
+	}
+	line := fmt.Sprintf("%d %s: %d ok, %d failed, %d in error", len(results), noun, count["ok"], count["FAIL"], count["error"])
 	if n := count["updated"]; n > 0 {
 		line += fmt.Sprintf(", %d updated", n)
 	}
 	if _, err := fmt.Fprintln(s.Out, line); err != nil {
 		return err
 	}
-	if bad := count["FAIL"] + count["error"]; bad > 0 {
-		return &poise.Error{Kind: poise.Invalid, Op: "plugin test", Detail: fmt.Sprintf("cases: %d of %d failed, expected none", bad, len(results))}
+	if count["FAIL"]+count["error"] == 0 {
+		return nil
 	}
-	return nil
+	return &poise.Error{Kind: poise.Invalid, Op: "plugin test", Detail: fmt.Sprintf("cases: of %d, %d failed and %d in error, expected none", len(results), count["FAIL"], count["error"])}
 }

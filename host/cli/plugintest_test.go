@@ -14,7 +14,7 @@ import (
 
 func TestTestGolden(t *testing.T) {
 	out, errs, code := runPoise("plugin", "test", talk, "testdata/cases")
-	if code != 1 || errs != "poise: plugin test: cases: 5 of 8 failed, expected none\n" {
+	if code != 1 || errs != "poise: plugin test: cases: of 10, 5 failed and 2 in error, expected none\n" {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	golden(t, "test_cases", out)
@@ -40,7 +40,7 @@ func TestTestJUnit(t *testing.T) {
 	if err := xml.Unmarshal(text, &suite); err != nil {
 		t.Fatal(err)
 	}
-	if suite.Tests != 8 || suite.Failures != 3 || suite.Errors != 2 || len(suite.Cases) != 8 {
+	if suite.Tests != 10 || suite.Failures != 5 || suite.Errors != 2 || len(suite.Cases) != 10 {
 		t.Errorf("%+v", suite)
 	}
 }
@@ -53,11 +53,11 @@ func TestTestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, code := runPoise("plugin", "test", talk, dir, "--update")
-	if code != 1 || !strings.Contains(out, "8 cases: 3 ok, 0 failed, 2 in error, 3 updated\n") {
+	if code != 1 || !strings.Contains(out, "10 cases: 3 ok, 0 failed, 2 in error, 5 updated\n") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	var all strings.Builder
-	for _, name := range []string{"2-wrong.yaml", "4-surprise.yaml", "6-empty.yaml"} {
+	for _, name := range []string{"2-wrong.yaml", "4-surprise.yaml", "6-empty.yaml", "9-no-expect.yaml", "a-wrong-param.yaml"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestTestUpdate(t *testing.T) {
 		}
 	}
 	out, _, _ = runPoise("plugin", "test", talk, dir)
-	if !strings.Contains(out, "8 cases: 6 ok, 0 failed, 2 in error\n") {
+	if !strings.Contains(out, "10 cases: 8 ok, 0 failed, 2 in error\n") {
 		t.Errorf("after the update: %s", out)
 	}
 }
@@ -92,7 +92,7 @@ func TestTestExitCodes(t *testing.T) {
 	f(2, `--run "("`, talk, "testdata/cases", "--run", "(")
 	f(3, "no such file or folder", talk, "testdata/none")
 	f(3, "no cases in the folder", talk, t.TempDir())
-	f(3, "matches none of 8 cases", talk, "testdata/cases", "--run", "nothing of that name")
+	f(3, "matches none of 10 cases", talk, "testdata/cases", "--run", "nothing of that name")
 	f(3, "none.wasm: no such file", "none.wasm", "testdata/cases")
 }
 

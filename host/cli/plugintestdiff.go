@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/manifest"
 )
 
@@ -25,6 +26,9 @@ func differences(want *manifest.Expect, got *manifest.Outcome, detail string) []
 	}
 	if got.Fault != want.Fault {
 		differ("fault", cmp.Or(string(got.Fault), "none"), cmp.Or(string(want.Fault), "none"))
+		if got.Fault == abi.CodeConfigure {
+			return []string{all[len(all)-1] + ": " + detail} // nothing was decided, so nothing else can differ
+		}
 		if detail != "" {
 			all = append(all, "  "+detail)
 		}

@@ -28,17 +28,21 @@ const defaultTenant = "default"
 // jobs collects the jobs of a file. Copies of a job share their slices.
 type jobs struct {
 	problems
-	names names
-	list  []Job
+	names  names
+	beside []string // fields of the same document that are read elsewhere
+	list   []Job
 }
 
 var _ decoder = (*jobs)(nil)
+
+// jobFields are the fields of a job.
+var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "request", "devices", "selectors", "tolerations"}
 
 func (d *jobs) size() int { return len(d.list) }
 
 func (d *jobs) document(n *yaml.Node) {
 	before := d.count
-	o, ok := d.object(n, "", "job", "count", "tenant", "priority", "submit", "every", "run_time", "request", "devices", "selectors", "tolerations")
+	o, ok := d.object(n, "", append(d.beside[:len(d.beside):len(d.beside)], jobFields...)...)
 	if !ok {
 		return
 	}

@@ -26,7 +26,7 @@ type Running struct {
 func ReadRunning(path string) ([]Running, error) { return readFile(path, decodeRunning) }
 
 func decodeRunning(name string, r io.Reader) ([]Running, error) {
-	d := &running{jobs: jobs{problems: problems{file: name}, names: newNames(fileLimits.nouns)}}
+	d := newRunning(name, fileLimits)
 	if err := decode(r, fileLimits, &d.problems, d); err != nil {
 		return nil, err
 	}
@@ -45,9 +45,16 @@ type running struct {
 
 var _ decoder = (*running)(nil)
 
+// runningFields are what a job that runs has beside the fields of a job.
+var runningFields = []string{"node", "held"}
+
+func newRunning(file string, lim limits) *running {
+	return &running{jobs: jobs{problems: problems{file: file}, names: newNames(lim.nouns), beside: runningFields}}
+}
+
 func (d *running) document(n *yaml.Node) {
 	before, known := d.count, d.size()
-	own, rest := split(n, "node", "held")
+	own, rest := split(n, runningFields...)
 	o, _ := d.object(own, "")
 	node := ""
 	if o.require("node", "the name of the node that it runs on") {

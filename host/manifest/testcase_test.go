@@ -91,7 +91,6 @@ func TestCaseFaults(t *testing.T) {
 	f("name: x\n"+job+"expect: {}", "nodes: given as often as fleet: expected a list of nodes, or fleet: FILE")
 	f("name: x\nnodes: []\n"+job+"expect: {}", "nodes: none: expected at least one node")
 	f("name: x\nfleet: f.yaml\n"+job+"expect: {}", `x.yaml:2: fleet: no fleets in tests: expected a fleet file`)
-	f(nodes+job, "expect: missing")
 	f(nodes+"expect: {}", "job: missing")
 	f(job+"nodes: [{node: a, capacity: {cpu: 8}}]\nexpect: {}", "name: missing")
 	f(nodes+job+"expct: {}", "expct: unknown field: expected one of name, nodes, fleet, running")
@@ -106,7 +105,9 @@ func TestCaseFaults(t *testing.T) {
 	f(nodes+job+"running: [{job: r, request: {gpu: 2}, node: a, held: [1, 0]}]\nexpect: {}", `held[1]: "0": expected ascending indexes`)
 	f(nodes+job+"running: [{job: r, request: {gpu: 2}, node: a, held: [1, 32]}]\nexpect: {}", `held[1]: "32": expected a whole number from 0 to 31`)
 	f(nodes+job+"params: {a: [1]}\nexpect: {}", "params.a: a list: expected text, a number, true or false")
-	f(nodes+job+"expect: {node: c}", `expect.node: "c", which no node of the case is named: expected one of a, b`)
+	f(nodes+job+"running: [{job: r, request: {cpu: 1}, on: a}]", "running[0].on: unknown field: expected one of node, held, job, count")
+	f(nodes+job+"expect: {node: c}", `expect.node: "c", which no node of the case is named: expected one of a, b, or "" for none`)
+	f(nodes+job+"expect: {refused: {c: x}}", `expect.refused: "c", which no node of the case is named: expected one of a, b`)
 	f(nodes+job+"expect: {node: 3}", `expect.node: "3": expected the name of a node, or "" for none`)
 	f(nodes+job+"expect: {devices: [0]}", "expect.devices: 1 of them: expected 0, as many as the job asks for")
 	f(nodes+"job: {job: j, request: {gpu: 1}}\nexpect: {node: \"\", devices: [0]}", `expect.devices: chosen on no node: expected none beside node: ""`)
@@ -117,6 +118,8 @@ func TestCaseFaults(t *testing.T) {
 	f(nodes+job+"expect: {refused: {a: x}, losses: {a: 1}}", `expect.losses: "a", which is no candidate`)
 	f(nodes+job+"expect: {node: \"\", losses: {a: 1}}", `expect.losses: "a", which is no candidate`)
 	f(nodes+job+"expect: {losses: {a: .nan}}", `expect.losses.a: ".nan": expected a finite number`)
+	f(nodes+job+"expect: {fault: 3}", `expect.fault: "3": expected one of fetch, digest, verify`)
+	f(nodes+job+"expect: {fault: \"\"}", `expect.fault: "": expected one of fetch, digest, verify`)
 	f(nodes+job+"expect: {fault: crash}", `expect.fault: "crash": expected one of fetch, digest, verify`)
 }
 
@@ -195,6 +198,12 @@ func TestRewrite(t *testing.T) {
 	f("expect:\n    node: a # this one\n\n# A job.\njob: {job: j, request: {cpu: 1}}\nname: x\nnodes: [{node: a, capacity: {cpu: 8}}, {node: b, capacity: {cpu: 8}}]\n", b,
 		"expect:\n  node: b # this one\n\n# A job.\njob: {job: j, request: {cpu: 1}}\nname: x\nnodes: [{node: a, capacity: {cpu: 8}}, {node: b, capacity: {cpu: 8}}]\n")
 
+	const all = "expect:\n  node: b\n  order: [b]\n  refused:\n    a: 'full: 1'\n  losses:\n    b: 2\n"
+	f(head, b, head+all)
+	f(strings.TrimSuffix(head, "\n"), b, head+all)
+	f(head+"\n# The end.\n", b, head+all+"\n# The end.\n")
+	f(head+"...\n", b, head+all+"...\n")
+
 	got := rewrite(goodCase, &Outcome{
 		Node: "b", Devices: []uint16{3}, Order: []string{"b", "a-1"}, Refused: map[string]string{"a-0": "node too small: cpu"}, Losses: map[string]float64{"b": 0.25},
 	})
@@ -203,10 +212,14 @@ func TestRewrite(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nexpected\n%s", got, want)
 	}
-	if c, err := decodeCase("x.yaml", []byte("{name: x, nodes: [{node: a, capacity: {cpu: 8}}], job: {job: j, request: {cpu: 1}}, expect: {node: a}}"), fileLimits, noFleet); err != nil {
-		t.Fatal(err)
-	} else if _, err := c.Rewrite(b); err == nil || !strings.Contains(err.Error(), "expected it to begin a line") {
-		t.Errorf("a case on one line: %v", err)
+	for _, expect := range []string{"", ", expect: {node: a}"} {
+		c, err := decodeCase("x.yaml", []byte("{name: x, nodes: [{node: a, capacity: {cpu: 8}}], job: {job: j, request: {cpu: 1}}"+expect+"}"), fileLimits, noFleet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Rewrite(b); err == nil || !strings.Contains(err.Error(), "x.yaml:1: expect: beside other fields") {
+			t.Errorf("a case on one line: %v", err)
+		}
 	}
 }
 

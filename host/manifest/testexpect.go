@@ -80,12 +80,16 @@ func (d *cases) expect(o *object, n *yaml.Node) {
 			x.Losses[node] = v
 		}
 	}
-	if x.Fault = abi.Code(e.text("fault")); x.Fault != "" && !slices.Contains(abi.Codes(), x.Fault) {
-		codes := make([]string, len(abi.Codes()))
-		for i, code := range abi.Codes() {
-			codes[i] = string(code)
+	if e.has("fault") {
+		text, ok := textOf(e.values["fault"])
+		x.Fault = abi.Code(text)
+		if !ok || !slices.Contains(abi.Codes(), x.Fault) {
+			codes := make([]string, len(abi.Codes()))
+			for i, code := range abi.Codes() {
+				codes[i] = string(code)
+			}
+			e.wrong("fault", "one of "+strings.Join(codes, ", "))
 		}
-		e.wrong("fault", "one of "+strings.Join(codes, ", "))
 	}
 }
 
@@ -94,15 +98,15 @@ func (d *cases) expect(o *object, n *yaml.Node) {
 func (d *cases) checkExpect(names map[string]bool) {
 	c, x := &d.c, &d.c.Expect
 	wrong := func(key, value, want string) { d.add(c.lineOf(key), "expect."+key, value, want) }
-	known := func(key, node string) {
+	known := func(key, node, orElse string) {
 		if !names[node] {
-			wrong(key, quote(node)+", which no node of the case is named", d.oneOf())
+			wrong(key, quote(node)+", which no node of the case is named", d.oneOf()+orElse)
 		}
 	}
 	chosen := ""
 	if x.Node != nil {
 		if chosen = *x.Node; chosen != "" {
-			known("node", chosen)
+			known("node", chosen, `, or "" for none`)
 		}
 	}
 	none := x.Node != nil && chosen == ""
@@ -112,7 +116,7 @@ func (d *cases) checkExpect(names map[string]bool) {
 		wrong("devices", "chosen on no node", `none beside node: ""`)
 	}
 	for i, node := range x.Order {
-		known("order", node)
+		known("order", node, "")
 		if slices.Contains(x.Order[:i], node) {
 			wrong("order", quote(node)+" twice", "every candidate once")
 		}
@@ -125,13 +129,13 @@ func (d *cases) checkExpect(names map[string]bool) {
 		wrong("order", quote(x.Order[0])+" first", quote(chosen)+" first, the chosen node")
 	}
 	for _, node := range slices.Sorted(maps.Keys(x.Refused)) {
-		known("refused", node)
+		known("refused", node, "")
 		if slices.Contains(x.Order, node) || node == chosen {
 			wrong("refused", quote(node)+", which is a candidate too", "nodes that are neither chosen nor in order")
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(x.Losses)) {
-		known("losses", node)
+		known("losses", node, "")
 		if _, refused := x.Refused[node]; refused || none || x.Order != nil && !slices.Contains(x.Order, node) {
 			wrong("losses", quote(node)+", which is no candidate", "losses of candidates")
 		}

@@ -26,10 +26,27 @@ type Outcome struct {
 
 // Rewrite gives the text of the case with what happened in place of what was
 // expected: of each key that expect has, or of all where it has none. The other
-// lines stay as they are, and so do the comments in expect.
+// lines stay as they are, and so do the comments in expect. A case without expect
+// gets one at its end.
 func (c *Case) Rewrite(o *Outcome) ([]byte, error) {
-	if c.key.Column != 1 {
-		return nil, &poise.Error{Kind: poise.Invalid, Op: "update", Detail: fmt.Sprintf("%s:%d: expect: beside other fields on its line, expected it to begin a line", c.Path, c.key.Line)}
+	lines := bytes.SplitAfter(c.text, []byte("\n"))
+	if c.key == nil && !c.flow {
+		c.key, c.expect = scalar("expect", "!!str"), &yaml.Node{Kind: yaml.MappingNode}
+		c.key.Column, c.key.Line = 1, len(lines)+1
+		for outside(lines[c.key.Line-2]) {
+			c.key.Line--
+		}
+		c.next = c.key.Line
+		if last := &lines[c.key.Line-2]; !bytes.HasSuffix(*last, []byte("\n")) {
+			*last = append(slices.Clone(*last), '\n')
+		}
+	}
+	if c.key == nil || c.key.Column != 1 {
+		line := 1
+		if c.key != nil {
+			line = c.key.Line
+		}
+		return nil, &poise.Error{Kind: poise.Invalid, Op: "update", Detail: fmt.Sprintf("%s:%d: expect: beside other fields on its line, expected it to begin a line", c.Path, line)}
 	}
 	c.renew(o)
 	var b bytes.Buffer
@@ -42,7 +59,6 @@ func (c *Case) Rewrite(o *Outcome) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("update %s: %w", c.Path, err)
 	}
-	lines := bytes.SplitAfter(c.text, []byte("\n"))
 	end := len(lines)
 	if c.next > 0 {
 		end = c.next - 1
