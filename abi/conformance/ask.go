@@ -83,7 +83,7 @@ func (k *kit) probe(m *policy.Module) (*policy.Probe, error) {
 
 // about names the question and a row of it.
 func (q question) about(i int) string {
-	return fmt.Sprintf("%s, job %s, node %s", q.export, q.job.Name, q.fleet.snap.Name(q.rows[i]))
+	return fmt.Sprintf("%s, job %q, node %q", q.export, q.job.Name, q.fleet.snap.Name(q.rows[i]))
 }
 
 // same compares answers bit for bit; first and second say how each was got.

@@ -75,7 +75,7 @@ func TestBadPlugins(t *testing.T) {
 	f("one-row", "one-row", Fail, "loss +Inf")
 	f("one-row", "losses", Pass, "")
 	f("full-table", "full-table", Fail, "trap: unreachable")
-	f("full-table-memory", "full-table", Warn, "poise_alloc has no memory for 4096")
+	f("full-table-memory", "full-table", Warn, "poise_alloc gave 0 for 4096, which means no memory")
 	f("all-refused", "all-refused", Fail, "trap: integer divide by zero")
 	f("absent", "absent", Fail, "loss NaN")
 	f("absent", "losses", Pass, "")
@@ -94,6 +94,8 @@ func TestBadPlugins(t *testing.T) {
 	f("no-growth-leak", "no-growth", Fail, "call 6145: ")
 	f("fuel-over", "fuel-1k", Pass, "% of the budget")
 	f("fuel-over", "fuel-10k", Fail, "fuel: more than ")
+	f("fuel-zero", "fuel-100", Fail, "memory: result: 0 for ")
+	f("fuel-zero", "full-table", Warn, "it must not begin at address 0")
 	f("fuel-warn", "fuel-10k", Warn, "% of the budget")
 }
 

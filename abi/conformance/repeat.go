@@ -36,7 +36,7 @@ func (k *kit) twins(other *policy.Module, most int, first, second string) (Outco
 			return err
 		}
 		if x.Fuel != y.Fuel {
-			return violates("%s, job %s: %d units of fuel %s, %d %s, expected the same", q.export, q.job.Name, x.Fuel, first, y.Fuel, second)
+			return violates("%s, job %q: %d units of fuel %s, %d %s, expected the same", q.export, q.job.Name, x.Fuel, first, y.Fuel, second)
 		}
 		n, fuel = n+len(q.rows), fuel+x.Fuel
 		return nil

@@ -120,7 +120,7 @@ func (k *kit) fullTable() (Outcome, string, error) {
 		return k.judge(q, said)
 	})
 	if err == nil && room < abi.MaxRows {
-		return Warn, fmt.Sprintf("%d rows in one call: poise_alloc has no memory for %d", room, abi.MaxRows), nil
+		return Warn, fmt.Sprintf("%d rows in one call: poise_alloc gave 0 for %d, which means no memory; where it has some, it must not begin at address 0", room, abi.MaxRows), nil
 	}
 	return Pass, fmt.Sprintf("%d rows in one call", room), err
 }

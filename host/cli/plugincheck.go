@@ -141,12 +141,19 @@ func conform(s Streams, m *policy.Module, o *pluginCheckOptions, params map[stri
 	})
 }
 
-// table prints a line for each check.
+// table prints a line for each check. What several checks find is said once.
 func (v *pluginVerdict) table(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s  %s\n\nCHECK\tRESULT\tWHAT\nverifier\tpass\taccepted\n", v.Plugin, v.Digest)
+	said := map[string]string{}
 	for _, c := range v.Checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Outcome, c.Detail)
+		detail := c.Detail
+		if first := said[detail]; c.Outcome == conformance.Fail && first != "" {
+			detail = "the same as " + first
+		} else if c.Outcome == conformance.Fail {
+			said[detail] = c.Name
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Outcome, detail)
 	}
 	return w.Flush()
 }

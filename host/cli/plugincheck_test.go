@@ -21,6 +21,8 @@ func TestPluginCheckGolden(t *testing.T) {
 		golden(t, name, out+"--- standard error\n"+errs)
 	}
 	f("check_failed", 1, "check", kit+"row-order.wasm")
+	f("check_trap", 1, "check", kit+"new-values.wasm", "--param", "zone=v1")
+	f("check_zero", 1, "check", kit+"fuel-zero.wasm")
 	f("check_refused", 4, "check", talk)
 	f("check_refused_json", 4, "check", talk, "-o", "json")
 	f("inspect_table", 0, "inspect", kit+"new-values.wasm")

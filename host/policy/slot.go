@@ -105,7 +105,7 @@ func (g *Guest) newSlot(rows int) (*slot, *Fault) {
 		}
 		if base == 0 {
 			in.close()
-			return nil, g.fault(abi.CodeMemory, abi.Alloc, "%d bytes for %d rows: none, expected a pointer", layout.Size, rows)
+			return nil, g.fault(abi.CodeMemory, abi.Alloc, "result: 0 for %d bytes (%d rows), which means no memory, expected a pointer; memory to give out must not begin at address 0", layout.Size, rows)
 		}
 		if err := in.seal(); err != nil {
 			in.close()
