@@ -6,11 +6,12 @@ type scanner struct {
 	m      *module
 	s      *scan
 	frames []frame
-	loops  int // frames that are loops
-	open   int // site that the present stretch is charged at
-	at     int // offset of the present instruction
-	front  int // where it begins in scan.code
-	height int // of the operand stack
+	loops  int  // frames that are loops
+	open   int  // site that the present stretch is charged at
+	called bool // a call may have come back since the last test on some way here
+	at     int  // offset of the present instruction
+	front  int  // where it begins in scan.code
+	height int  // of the operand stack
 }
 
 // scanBody reads the body of the function with the given index among the
@@ -56,8 +57,12 @@ func (c *scanner) locals() {
 	}
 }
 
-// begin starts a stretch here.
+// begin starts a stretch here. Behind a call it is tested: without, each of a
+// thousand functions could go through all its code on the way back from the one
+// that used the last unit.
 func (c *scanner) begin(kind siteKind, test bool) {
+	test = test || c.called
+	c.called = false
 	c.open = len(c.s.sites)
 	c.s.sites = append(c.s.sites, site{at: len(c.s.code), kind: kind, test: test})
 }
@@ -148,19 +153,15 @@ func (c *scanner) operand(at int, op opcode) {
 			if c.open != dead {
 				s.sites[c.open].test = true
 			}
-			c.called(m.funcs[fn])
+			c.pass(m.funcs[fn])
 		default:
-			c.mark(siteCall)
-			s.calls = true
-			c.called(m.funcs[fn])
+			c.call(m.funcs[fn])
 		}
 	case opCallIndirect:
 		typ := c.index(len(m.types), "type")
 		c.index(len(m.tables), "table")
-		c.mark(siteCall)
-		s.calls = true
 		c.operate(1, 0)
-		c.called(typ)
+		c.call(typ)
 	case opSelectTyped:
 		each(&c.reader, "types", func() { c.valType() })
 		c.operate(3, 1)
@@ -257,8 +258,16 @@ func (c *scanner) operand(at int, op opcode) {
 	}
 }
 
-// called follows the stack over a call of a function of the given type.
-func (c *scanner) called(typ uint32) {
+// call notes a call of a function of the module.
+func (c *scanner) call(typ uint32) {
+	c.mark(siteCall)
+	c.s.calls = true
+	c.called = true
+	c.pass(typ)
+}
+
+// pass follows the stack over a call of a function of the given type.
+func (c *scanner) pass(typ uint32) {
 	if c.err == nil {
 		t := c.m.types[typ]
 		c.operate(len(t.params), len(t.results))

@@ -16,9 +16,10 @@ func (c *scanner) control(at int, op opcode) {
 			c.loops++
 		}
 		c.target()
+		c.move(max(params, results))
 		c.frames = append(c.frames, frame{
 			op: op, outer: c.open, lowest: len(c.frames),
-			base: c.height - params, params: params, results: results,
+			base: c.height - params, params: params, results: results, called: c.called,
 		})
 		switch op {
 		case opLoop:
@@ -33,30 +34,36 @@ func (c *scanner) control(at int, op opcode) {
 			return
 		}
 		c.settle(f)
+		f.arrives = f.arrives || c.called && !f.stopped
 		f.op, f.stopped = opElse, false
+		c.called = f.called
 		c.height = f.base + f.params
 		c.begin(siteCharge, false)
 	case opEnd:
 		c.close()
 	case opBr:
 		n := c.label()
+		c.move(n)
 		c.operate(n, n)
 		c.stop()
 	case opBrIf:
 		n := c.label()
+		c.move(n)
 		c.operate(n+1, n)
 		c.target()
 		c.begin(siteCharge, false)
 	case opBrTable:
 		c.operate(1, 0)
 		n := c.count("labels")
+		values := 0 // the same for every label of a valid module
 		for range n + 1 {
-			values := c.label()
+			values = c.label()
 			c.operate(values, values)
 			if c.err != nil {
 				return
 			}
 		}
+		c.move(values)
 		c.stop()
 	case opReturn:
 		n := c.frames[0].results
@@ -66,6 +73,14 @@ func (c *scanner) control(at int, op opcode) {
 	default:
 		c.failAt(at, RuleOpcode, "instruction: %s, expected one of core 2.0", op)
 	}
+}
+
+// move charges what a compiler may have to move where ways through a function
+// meet: the values that a branch takes along, and locals, which may lie elsewhere
+// on each of the ways.
+func (c *scanner) move(values int) {
+	most := uint64(freeLocals)
+	c.charge(uint64(values)/movesPerUnit + (max(c.s.locals, most)-most)/movesPerUnit)
 }
 
 // target counts a control target.
@@ -99,10 +114,12 @@ func (c *scanner) label() int {
 	}
 	target := len(c.frames) - 1 - int(i)
 	c.leave(target)
-	if f := &c.frames[target]; f.op != opLoop {
-		return f.results
+	f := &c.frames[target]
+	if f.op == opLoop {
+		return f.params
 	}
-	return c.frames[target].params
+	f.arrives = f.arrives || c.called
+	return f.results
 }
 
 // leave notes a branch to the given frame.
@@ -121,6 +138,7 @@ func (c *scanner) close() {
 	if last == 0 {
 		return
 	}
+	c.called = c.called && !f.stopped || f.arrives || f.op == opIf && f.called
 	if f.op == opLoop {
 		c.loops--
 	}

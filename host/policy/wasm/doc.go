@@ -14,10 +14,14 @@
 // Instrument adds a counter of weighted units, FuelGlobal. Every instruction
 // has a weight: a load or a store 4, a division or a remainder of integers 4, a
 // product, a quotient, a square root or a change of width of floats 16 (vectors
-// too; with subnormal numbers they are slow), a call_indirect 4, a call of an import 50, block, loop, else and
-// end 0, any other 1. A memory.fill, memory.copy or memory.init of n bytes costs 1 + n/16
-// (rounded down), a memory.grow by n pages that is granted 50 + 4096·n, one that
-// is denied 50 and a count in DeniedGlobal.
+// too; with subnormal numbers they are slow), a call_indirect 4, a call of an
+// import and a ref.func 50, block, loop, else and end 0, any other 1. A
+// memory.fill, memory.copy or memory.init of n bytes costs 1 + n/16 (rounded
+// down), a memory.grow by n pages that is granted 50 + 4096·n, one that is denied
+// 50 and a count in DeniedGlobal. Where ways through a function meet the compiler
+// moves values: block, loop, if, br, br_if and br_table cost n/4 more where the
+// construct, or the branch, takes n values along, and (n-64)/4 more where the
+// function has n locals, more than 64.
 //
 // On a call that returns, the units used are exactly the sum of the weights of
 // the instructions executed. Units are charged ahead, in stretches of code that
@@ -25,11 +29,11 @@
 // stretches that were begun. Either way the figure is the same on every engine
 // and architecture.
 //
-// The counter is tested at function entries, at loop heads, before a stretch
-// that calls an import, and before a bulk operation; below 0 the guest executes
-// unreachable. Between two tests a call can overrun by the straight code of one
-// function, at most 4 units per byte of its body. A call may therefore return
-// with a counter below 0.
+// The counter is tested at function entries, at loop heads, at the first charge
+// behind a call, before a stretch that calls an import, and before a bulk
+// operation; below 0 the guest executes unreachable. Between two tests a call can
+// overrun by the code of one function, each instruction of it once. A call may
+// therefore return with a counter below 0.
 //
 // # Depth
 //

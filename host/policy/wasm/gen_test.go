@@ -94,7 +94,9 @@ func (g *generator) function(sig int) []byte {
 	for _, t := range s.Results {
 		g.value(t, 2)
 	}
-	return fnBody([][]byte{{2, byte(I32)}, {1, byte(I64)}}, g.code...)
+	// More locals than are free, now and then.
+	more := byte(g.pick(4) * 40)
+	return fnBody([][]byte{{2, byte(I32)}, {1, byte(I64)}, {more, byte(I32)}}, g.code...)
 }
 
 // block writes some statements.

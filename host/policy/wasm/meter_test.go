@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,10 +96,92 @@ func TestUnits(t *testing.T) {
 	f("grow by 2", 2, 51+2*4096, 0x20, 0, 0x40, 0)
 	f("grow denied", 3, 51, 0x20, 0, 0x40, 0)
 	f("grow denied, by all", math.MaxUint32, 51, 0x20, 0, 0x40, 0)
+	// A reference to a function is made outside of the compiled code.
+	f("ref.func", 0, 52, 0xd2, 0, 0x1a, 0x20, 0)
 	// f(n) = n == 0 ? 0 : f(n-1).
 	recursion := []byte{0x20, 0, 0x04, 0x7f, 0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0x05, 0x41, 0, 0x0b}
 	f("recursion of depth 0", 0, 2+1, recursion...)
 	f("recursion of depth 300", 300, 3+300*6, recursion...)
+}
+
+// Where ways through a function meet, values that are taken along cost a unit
+// for four, and so do the locals above 64. The parameter is one of the locals.
+func TestUnitsOfMoves(t *testing.T) {
+	r := newRunner(t)
+	f := func(name string, locals uint64, arg uint64, want int64, code ...byte) {
+		t.Helper()
+		out, units, _, _ := metered(t, r, simpleLocals(i32s(locals-1), code...), 1<<40, arg)
+		if units != want || !strings.HasPrefix(out, "[") {
+			t.Errorf("%s, %d locals: %s with %d units, want %d", name, locals, out, units, want)
+		}
+	}
+	block := []byte{0x02, 0x40, 0x0b, 0x20, 0}
+	f("block", 64, 0, 1, block...)
+	f("block", 67, 0, 1, block...)
+	f("block", 68, 0, 1+1, block...)
+	f("block", 4096, 0, 1+1008, block...)
+	branch := []byte{0x02, 0x40, 0x0c, 0, 0x0b, 0x20, 0}
+	f("block and br", 72, 0, 2+2*2, branch...)
+	branchIf := []byte{0x02, 0x40, 0x20, 0, 0x0d, 0, 0x0b, 0x20, 0}
+	f("block and br_if, taken", 72, 1, 3+2*2, branchIf...)
+	f("block and br_if, not taken", 72, 0, 3+2*2, branchIf...)
+	table := []byte{0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 0, 0x0b, 0x20, 0}
+	f("block and br_table", 72, 0, 3+2*2, table...)
+	choice := []byte{0x20, 0, 0x04, 0x40, 0x01, 0x05, 0x0b, 0x20, 0}
+	f("if, taken", 72, 1, 4+2, choice...)
+	f("if, not taken", 72, 0, 3+2, choice...)
+	// local 1 = local 0; loop { local 1 -= 1; again if local 1 != 0 }.
+	loop := []byte{0x20, 0, 0x21, 1, 0x03, 0x40, 0x20, 1, 0x41, 1, 0x6b, 0x22, 1, 0x0d, 0, 0x0b, 0x20, 0}
+	f("loop of 1000 rounds", 72, 1000, 3+2+(5+2)*1000, loop...)
+	values := func(n int) []byte {
+		bin := newBuilder().
+			section(secType, vector(fnType([]ValType{I32}, []ValType{I32}), fnType(nil, slices.Repeat([]ValType{I32}, n)))...).
+			section(secFunction, 1, 0).
+			section(secMemory, 1, 0, 1).
+			section(secExport, vector(export("memory", kindMemory, 0), export("f", kindFunc, 0))...).
+			section(secCode, vector(fnBody(nil, slices.Concat(
+				[]byte{0x02, 1}, slices.Repeat([]byte{0x41, 0}, n), []byte{0x0c, 0, 0x0b}, slices.Repeat([]byte{0x1a}, n), []byte{0x20, 0},
+			)...))...).out
+		return bin
+	}
+	for _, n := range []int{0, 3, 4, 100} {
+		if out, units, _, _ := metered(t, r, values(n), 1<<40, 0); out != "[0]" || units != int64(2*n+2+2*(n/4)) {
+			t.Errorf("%d values: %s with %d units, want %d", n, out, units, 2*n+2+2*(n/4))
+		}
+	}
+}
+
+// Whoever uses the last unit, none of the functions that called it goes on for
+// longer than its next test: without tests behind calls, each would go through
+// all its code on the way back.
+func TestOverrunOnTheWayBack(t *testing.T) {
+	r := newRunner(t)
+	const heavy, depth = 1000, 300
+	work := slices.Repeat([]byte{0x01}, heavy)
+	// f(n) = { n != 0 ? f(n-1) }, then the work, in a stretch of its own.
+	f := func(name string, parts ...[]byte) {
+		t.Helper()
+		code := slices.Concat(parts...)
+		out, units, _, _ := metered(t, r, simple(append(code, 0x41, 0)...), 100*depth, depth)
+		if out != "wasm error: unreachable" || units < 100*depth || units > 100*depth+2*int64(len(code)) {
+			t.Errorf("%s: %s with %d units, want unreachable with hardly more than %d", name, out, units, 100*depth)
+		}
+	}
+	again := []byte{0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0x1a}
+	call := slices.Concat([]byte{0x20, 0, 0x04, 0x40}, again, []byte{0x0b})
+	yes := slices.Concat([]byte{0x41, 1, 0x04, 0x40}, work, []byte{0x0b})
+	f("if", call, yes)
+	f("else", call, []byte{0x41, 0, 0x04, 0x40, 0x05}, work, []byte{0x0b})
+	f("br_if", call, []byte{0x02, 0x40, 0x41, 0, 0x0d, 0}, work, []byte{0x0b})
+	f("if in if", call, []byte{0x41, 1, 0x04, 0x40}, yes, []byte{0x0b})
+	f("if behind if", call, []byte{0x41, 0, 0x04, 0x40, 0x0b}, yes)
+	f("if behind a loop that is passed over", call, []byte{0x02, 0x40, 0x41, 1, 0x0d, 0, 0x03, 0x40, 0x0b, 0x0b}, yes)
+	f("if behind a block that is left", call, []byte{0x02, 0x40, 0x02, 0x40, 0x41, 1, 0x0d, 1, 0x01, 0x0b, 0x01, 0x0b}, yes)
+	f("call in a loop", []byte{0x03, 0x40}, call, []byte{0x0b}, yes)
+	f("call in the first arm", []byte{0x20, 0, 0x04, 0x40}, again, []byte{0x05, 0x0b}, yes)
+	f("call in the second arm", []byte{0x20, 0, 0x45, 0x04, 0x40, 0x05}, again, []byte{0x0b}, yes)
+	f("call before br", []byte{0x02, 0x40, 0x20, 0, 0x04, 0x40}, again, []byte{0x0c, 1, 0x0b, 0x01, 0x0b}, yes)
+	f("call before br_table", []byte{0x02, 0x40, 0x20, 0, 0x04, 0x40}, again, []byte{0x41, 0, 0x0e, 1, 1, 1, 0x0b, 0x01, 0x0b}, yes)
 }
 
 // A loop that hands two values round: 1 + 1, and per round 6 of work.

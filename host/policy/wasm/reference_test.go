@@ -72,6 +72,8 @@ func (x *reference) call(fn uint32, args []uint64) (results []uint64, err error)
 		}
 		return x.memory[at : at+uint64(size)]
 	}
+	// Moves of values and of locals beyond 64, where ways meet.
+	move := func(values int) { x.units += int64(values/4 + max(len(locals)-64, 0)/4) }
 	labels := []label{{pc: r.end, arity: len(t.results)}}
 	branch := func(depth uint32) {
 		l := labels[len(labels)-1-int(depth)]
@@ -103,6 +105,7 @@ func (x *reference) call(fn uint32, args []uint64) (results []uint64, err error)
 		case 0x01:
 		case 0x02, 0x03, 0x04:
 			params, results := x.blockArity(r)
+			move(max(params, results))
 			height := len(stack) - params
 			if op == 0x04 {
 				height--
@@ -126,9 +129,12 @@ func (x *reference) call(fn uint32, args []uint64) (results []uint64, err error)
 		case 0x0b:
 			labels = labels[:len(labels)-1]
 		case 0x0c:
-			branch(r.u32())
+			l := r.u32()
+			move(labels[len(labels)-1-int(l)].arity)
+			branch(l)
 		case 0x0d:
 			l := r.u32()
+			move(labels[len(labels)-1-int(l)].arity)
 			if pop32() != 0 {
 				branch(l)
 			}
@@ -141,6 +147,7 @@ func (x *reference) call(fn uint32, args []uint64) (results []uint64, err error)
 					l = d
 				}
 			}
+			move(labels[len(labels)-1-int(l)].arity)
 			branch(l)
 		case 0x0f:
 			branch(uint32(len(labels) - 1))

@@ -51,6 +51,9 @@ type frame struct {
 	base            int // height of the operand stack below its parameters
 	params, results int
 	stopped         bool // what follows is dead
+
+	called  bool // scanner.called in front of the construct
+	arrives bool // and at a branch to its end, or at the end of its first arm
 }
 
 // dead stands for the site of a stretch that no path leads to.
