@@ -152,7 +152,7 @@ func (m *Manifest) checkReasons() error {
 			return fmt.Errorf("reasons: code %q, expected 1 to %d", code, MaxReason)
 		}
 		if text == "" || len(text) > 200 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return fmt.Errorf("reasons: text of %s: %q, expected 1 to 200 bytes without control characters", code, text)
+			return fmt.Errorf("reasons: text of %s: %s, expected 1 to 200 bytes without control characters", code, quoted(text))
 		}
 	}
 	return nil
@@ -213,12 +213,21 @@ func (m *Manifest) Wants(k Kind) bool {
 // plainName checks a name of the manifest's own.
 func plainName(key, name string) error {
 	if name == "" || len(name) > 100 {
-		return fmt.Errorf("%s: %q, expected 1 to 100 bytes", key, name)
+		return fmt.Errorf("%s: %s, expected 1 to 100 bytes", key, quoted(name))
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return fmt.Errorf("%s: %q, expected no space or control character", key, name)
 	}
 	return nil
+}
+
+// quoted gives a text in quotes, of a long one the beginning and its length.
+func quoted(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%q… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
 func distinct(key string, list []string, most int) error {

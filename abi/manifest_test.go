@@ -37,7 +37,8 @@ func TestParseManifest(t *testing.T) {
 	f(with(`"reasons":{"0":"x"}`), `reasons: code "0", expected 1 to 255`)
 	f(with(`"reasons":{"256":"x"}`), "1 to 255")
 	f(with(`"reasons":{"01":"x"}`), "1 to 255")
-	f(with(`"reasons":{"1":""}`), "1 to 200 bytes")
+	f(with(`"reasons":{"1":""}`), `text of 1: "", expected 1 to 200 bytes`)
+	f(with(`"reasons":{"1":"`+strings.Repeat("x", 201)+`"}`), `text of 1: "`+strings.Repeat("x", 40)+`"… (201 bytes), expected 1 to 200 bytes`)
 	f(with(`"loss_range":[1]`), "loss_range")
 	f(with(`"loss_range":[1,1]`), "lo below hi")
 	f(with(`"loss_range":[-1.7e308,1.7e308]`), "finite distance")
@@ -50,6 +51,8 @@ func TestParseManifest(t *testing.T) {
 	f(with(`"params":[{"name":"a","type":"enum"}]`), "values: 0, expected at least one")
 	f(with(`"params":[{"name":"a","type":"f64","default":7,"max":1}]`), `default: a: "7", expected a finite number, at most 1`)
 	f(with(`"params":[{"name":"a","type":"i64","default":1.5}]`), `a: "1.5", expected a whole number`)
+	f(with(`"params":[{"name":"a","type":"i64","default":9007199254740993}]`), `a: "9007199254740993", expected a whole number, at most 2^53 either way`)
+	f(with(`"params":[{"name":"a","type":"i64","default":99999999999999999999}]`), "at most 2^53 either way")
 	f(with(`"params":[{"name":"a","type":"enum","values":["x"],"default":"y"}]`), `a: "y", expected one of x`)
 }
 

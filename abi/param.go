@@ -2,6 +2,7 @@ package abi
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -61,7 +62,7 @@ func (p *Param) defaultText() string {
 // and what was expected.
 func (p *Param) Parse(text string) (Setting, error) {
 	wrong := func(expected string) (Setting, error) {
-		return Setting{}, fmt.Errorf("%s: %q, expected %s", p.Name, text, expected)
+		return Setting{}, fmt.Errorf("%s: %s, expected %s", p.Name, quoted(text), expected)
 	}
 	switch p.Type {
 	case ParamF64:
@@ -72,7 +73,10 @@ func (p *Param) Parse(text string) (Setting, error) {
 		return Setting{Bits: math.Float64bits(v + 0)}, nil
 	case ParamI64:
 		v, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || v > maxExact || v < -maxExact || !p.within(float64(v)) {
+		switch {
+		case errors.Is(err, strconv.ErrRange) || v > maxExact || v < -maxExact:
+			return wrong("a whole number, at most 2^53 either way")
+		case err != nil || !p.within(float64(v)):
 			return wrong("a whole number" + p.bounds())
 		}
 		return Setting{Bits: uint64(v)}, nil

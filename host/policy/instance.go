@@ -99,7 +99,7 @@ func (in *instance) introduce() (manifest []byte, minor int, f *Fault) {
 	pointer := uint32(in.stack[0])
 	pair := in.span(pointer, 8)
 	if pair == nil || pointer == 0 || pointer%4 != 0 {
-		return nil, 0, in.fail(abi.CodeBadOutput, abi.Describe, fmt.Sprintf("result: %#x, expected a pointer to {pointer, length}, a multiple of 4 within memory", pointer))
+		return nil, 0, in.fail(abi.CodeBadOutput, abi.Describe, fmt.Sprintf("result: %#x, expected a pointer to {pointer, length}, not 0, a multiple of 4 within memory", pointer))
 	}
 	at, size := binary.LittleEndian.Uint32(pair), binary.LittleEndian.Uint32(pair[4:])
 	if size > abi.MaxManifest {
@@ -107,7 +107,7 @@ func (in *instance) introduce() (manifest []byte, minor int, f *Fault) {
 	}
 	text := in.span(at, size)
 	if text == nil || at == 0 {
-		return nil, 0, in.fail(abi.CodeBadOutput, abi.Describe, fmt.Sprintf("manifest: %d bytes at %#x, expected a range within memory", size, at))
+		return nil, 0, in.fail(abi.CodeBadOutput, abi.Describe, fmt.Sprintf("manifest: %d bytes at %#x, expected a range within memory that does not begin at 0", size, at))
 	}
 	return text, minor, nil
 }

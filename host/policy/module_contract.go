@@ -19,7 +19,12 @@ var (
 // contract is what SPEC.md says of imports and exports, for the verifier. Which
 // exports must be there is checked apart, because it has a code of its own.
 func contract(log bool) wasm.Contract {
+	offer := "none"
+	if log {
+		offer = "none but " + abi.LogModule + "." + abi.LogName
+	}
 	return wasm.Contract{
+		Offer: offer + " (stock Go: those of " + abi.WASIModule + " that its runtime needs)",
 		Imports: func(module, name string) (wasm.Signature, bool) {
 			switch {
 			case module == abi.WASIModule:
@@ -85,9 +90,9 @@ func refused(err error) *Fault {
 // importHint says what to do about an import that is not offered.
 func importHint(detail string) string {
 	switch {
-	case strings.Contains(detail, abi.WASIModule):
+	case strings.Contains(detail, "import: "+abi.WASIModule+"."):
 		return "a stock Go module gets such an import from package os, net or time; expected none of them"
-	case strings.Contains(detail, abi.LogModule+"."):
+	case strings.Contains(detail, "import: "+abi.LogModule+"."):
 		return "poise.log exists under plugin run and test only"
 	}
 	return ""

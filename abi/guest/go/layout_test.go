@@ -14,24 +14,24 @@ import (
 
 // everything is a plugin that wants all that there is.
 type everything struct {
-	plugin                                *poise.Plugin
-	cpuCap, memCap, cpuUsed               poise.Amount
-	running, tenantTasks, jobTasks        poise.Column[uint32]
-	taints, selectors                     poise.Column[uint64]
-	age                                   poise.Column[float64]
-	class, zone, model, rack              poise.Column[poise.Symbol]
-	devices                               poise.Devices
-	zones, racks                          poise.Domain
-	profile                               poise.Profile
-	f64                                   poise.F64
-	i64                                   poise.I64
-	boolean                               poise.Bool
-	symbol                                poise.SymbolParam
-	enum                                  poise.Enum
-	priority, tasks, taskIndex, runTime   poise.Field[int64]
-	tenant                                poise.Field[poise.Symbol]
-	seed                                  poise.Field[uint64]
-	tooFull, tooFar                       poise.Reason
+	plugin                              *poise.Plugin
+	cpuCap, memCap, cpuUsed             poise.Amount
+	running, tenantTasks, jobTasks      poise.Column[uint32]
+	taints, selectors                   poise.Column[uint64]
+	age                                 poise.Column[float64]
+	class, zone, model, rack            poise.Column[poise.Symbol]
+	devices                             poise.Devices
+	zones, racks                        poise.Domain
+	profile                             poise.Profile
+	f64                                 poise.F64
+	i64                                 poise.I64
+	boolean                             poise.Bool
+	symbol                              poise.SymbolParam
+	enum                                poise.Enum
+	priority, tasks, taskIndex, runTime poise.Field[int64]
+	tenant                              poise.Field[poise.Symbol]
+	seed                                poise.Field[uint64]
+	tooFull, tooFar                     poise.Reason
 }
 
 func declare() *everything {

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -11,6 +12,8 @@ type Contract struct {
 	// Imports gives the signature of a function that may be imported. A module
 	// may import one twice: the Go linker does.
 	Imports func(module, name string) (Signature, bool)
+	// Offer says in words what may be imported, for who imports something else.
+	Offer string
 	// Exports holds the names that mean something to the host, with the
 	// signature that the function must have if it is exported.
 	Exports map[string]Signature
@@ -81,7 +84,7 @@ func (v *verifier) imports() {
 		got := v.m.types[e.index]
 		switch {
 		case !offered:
-			v.refuse(e.at, RuleImport, "import: %s, expected one that the host offers", who)
+			v.refuse(e.at, RuleImport, "import: %s, expected %s", who, cmp.Or(v.c.Offer, "none"))
 		case !got.is(want):
 			v.refuse(e.at, RuleImport, "import: %s is %s, expected %s", who, got.signature(), want)
 		}

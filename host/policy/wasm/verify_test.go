@@ -14,6 +14,7 @@ func contract() Contract {
 		Imports: func(module, name string) (Signature, bool) {
 			return Signature{Params: []ValType{I32}}, module == "host" && name == "log"
 		},
+		Offer:          "log",
 		Exports:        map[string]Signature{"f": {[]ValType{I32}, []ValType{I32}}},
 		Required:       []string{"f"},
 		ReservedPrefix: reserved,
@@ -176,7 +177,7 @@ func TestRefusedSections(t *testing.T) {
 		change(&p)
 		refused(t, what, p.module(), Defaults(), rule, -1, "", at, words)
 	}
-	f("import that is not offered", RuleImport, []byte("\x04host\x03lag"), "host.lag, expected one that", func(p *parts) {
+	f("import that is not offered", RuleImport, []byte("\x04host\x03lag"), "host.lag, expected log", func(p *parts) {
 		p.imports = vector(cat(appendName(nil, "host"), appendName(nil, "lag"), []byte{kindFunc, 1}))
 	})
 	f("import of another type", RuleImport, nil, "host.log is (i32) -> i32, expected (i32) -> ()", func(p *parts) { p.imports[len(p.imports)-1] = 0 })
