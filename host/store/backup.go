@@ -58,7 +58,7 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	db, err := database(filepath.Join(s.options.Dir, databaseFile))
+	db, err := database(filepath.Join(s.options.Dir, databaseFile), waits)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func copyFile(from, to string) error {
 
 // check reads the whole of a backup.
 func check(ctx context.Context, name string) error {
-	db, err := database(name, "query_only(1)")
+	db, err := database(name, waits, "query_only(1)")
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := migrate(ctx, s.writer.conn, migrations[:]); err != nil {
 		return err
 	}
-	reads, err := database(name, "query_only(1)")
+	reads, err := database(name, waits, "query_only(1)")
 	if err != nil {
 		return err
 	}
@@ -148,14 +148,14 @@ func database(name string, pragmas ...string) (*sql.DB, error) {
 	if !strings.HasPrefix(path, "/") { // a drive letter
 		path = "/" + path
 	}
-	q := url.Values{"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...)}
+	q := url.Values{"_pragma": pragmas}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
 	return sql.Open("sqlite", u.String())
 }
 
-// busy is how long a statement waits for a lock that another has on the
+// waits is how long a statement waits for a lock that another has on the
 // database: a person with a tool of SQLite, for one.
-const busy = 2 * time.Second
+const waits = "busy_timeout(2000)"
 
 // makeDir makes the directory, for its owner only, and makes its name durable.
 // One that is there keeps its mode: volumes often belong to somebody else.

@@ -49,7 +49,7 @@ type writer struct {
 func newWriter(name string, step func(string)) *writer { return &writer{name: name, step: step} }
 
 func (w *writer) connect(ctx context.Context) error {
-	db, err := database(w.name, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
+	db, err := database(w.name, waits, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
 		fmt.Sprintf("journal_size_limit(%d)", walLimit))
 	if err != nil {
 		return err
