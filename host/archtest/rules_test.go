@@ -66,7 +66,7 @@ var rules = map[string]rule{
 	// be in go.mod.
 	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
 	"host/node":        {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
-	"host/api":         {may: []string{anyCore}, third: []string{"github.com/danielgtaylor/huma/v2", "github.com/coreos/go-oidc/v3", "golang.org/x/time", prometheus}},
+	"host/api":         {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "github.com/coreos/go-oidc/v3", "golang.org/x/time", prometheus}},
 	"host/api/client":  {may: []string{"host/poise", "host/resource"}},
 	"host/ui":          {may: []string{anyCore, "host/report"}},
 	"host/config": {third: []string{
@@ -77,7 +77,7 @@ var rules = map[string]rule{
 	"host/daemon": {
 		may: []string{
 			anyCore, "host/manifest", "host/policy", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
-			"host/node", "host/api", "host/ui", "host/config", "host/telemetry",
+			"host/node", "host/api", "host/api/client", "host/ui", "host/config", "host/telemetry",
 		},
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
 	},

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"io"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Backend is the daemon as the API sees it. Its errors are poise.Errors. Specs
+// were read without an error by ParseJob or ParseNode, limits are within 1 and
+// client.MaxPage, and a job is addressed by id or by name, which means the
+// newest job of that name.
+type Backend interface {
+	// Submit takes all of the jobs or none, durably when it returns. The same key
+	// with the same specs gives the same answer and no new job; with others it is
+	// a Conflict. No key is "".
+	Submit(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec, key string) ([]client.Job, error)
+	Job(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error)
+	Jobs(ctx context.Context, tenant poise.TenantID, filter client.JobFilter) (client.JobPage, error)
+	// Cancel withdraws a waiting job and stops a running one; a job that has ended
+	// stays as it is.
+	Cancel(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error)
+	// Why gives the latest decision on a job in full.
+	Why(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Why, error)
+	// Plan decides on the state as it is now and changes nothing.
+	Plan(ctx context.Context, tenant poise.TenantID, spec client.JobSpec) (client.Why, error)
+	Logs(ctx context.Context, tenant poise.TenantID, nameOrID string, options client.LogOptions) (io.ReadCloser, error)
+
+	Nodes(ctx context.Context, filter client.NodeFilter) (client.NodePage, error)
+	Node(ctx context.Context, name string) (client.Node, error)
+	JoinNode(ctx context.Context, spec client.NodeSpec) (client.Node, error)
+	// UpdateNode is a Conflict where the node's version is another.
+	UpdateNode(ctx context.Context, name string, spec client.NodeSpec, version uint64) (client.Node, error)
+	DrainNode(ctx context.Context, name string, drained bool) (client.Node, error)
+	LeaveNode(ctx context.Context, name string) error
+	// Heartbeat is a Conflict where the node's incarnation is another.
+	Heartbeat(ctx context.Context, name string, incarnation uint64) (client.Node, error)
+
+	Clusters(ctx context.Context) ([]client.Cluster, error)
+	// JoinCluster joins nodes together. Where follow is not "", it is an inventory
+	// on the daemon's machine that the cluster's nodes are kept equal to.
+	JoinCluster(ctx context.Context, name string, nodes []client.NodeSpec, follow string) (client.Cluster, error)
+	LeaveCluster(ctx context.Context, name string) error
+
+	Classes(ctx context.Context) ([]client.Class, error)
+	RebuildClasses(ctx context.Context) ([]client.Class, error)
+
+	Decisions(ctx context.Context, filter client.DecisionFilter) (client.DecisionPage, error)
+	// Events hands fn every event after an index, history first, then what
+	// happens, until ctx ends or fn gives an error.
+	Events(ctx context.Context, after uint64, fn func(client.Event) error) error
+
+	// Assignments are the tasks that the external executor of a node is to run,
+	// and Report is what it says of one; the same report twice is one.
+	Assignments(ctx context.Context, node string) ([]client.Assignment, error)
+	Report(ctx context.Context, placement string, report client.TaskReport) error
+
+	Health(ctx context.Context) client.Health
+}

@@ -1,0 +1,82 @@
+package client
+
+import "time"
+
+// JobState is how far a job has come.
+type JobState string
+
+// The states of a job. The last four are ends.
+const (
+	Waiting   JobState = "waiting"
+	Starting  JobState = "starting" // placed, and its task does not run yet
+	Running   JobState = "running"
+	Succeeded JobState = "succeeded"
+	Failed    JobState = "failed"
+	Lost      JobState = "lost"      // it runs no longer, and nobody knows how it ended
+	Withdrawn JobState = "withdrawn" // cancelled before it was placed
+)
+
+// Ended says whether the state is an end.
+func (s JobState) Ended() bool {
+	return s == Succeeded || s == Failed || s == Lost || s == Withdrawn
+}
+
+// Job is a job as the daemon knows it.
+type Job struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Tenant    string    `json:"tenant"`
+	State     JobState  `json:"state" enum:"waiting,starting,running,succeeded,failed,lost,withdrawn"`
+	Reason    string    `json:"reason,omitempty" doc:"Why it waits, in a line"`
+	Spec      JobSpec   `json:"spec"`
+	Attempts  int       `json:"attempts" doc:"How often a place was looked for"`
+	Placement string    `json:"placement,omitempty" doc:"Identifies its task for good"`
+	Node      string    `json:"node,omitempty"`
+	Devices   []uint16  `json:"devices,omitempty" doc:"Indexes of the node's devices that it holds"`
+	Submitted time.Time `json:"submitted"`
+	Placed    time.Time `json:"placed,omitzero"`
+	Started   time.Time `json:"started,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	ExitCode  *int32    `json:"exit_code,omitempty" doc:"Of an ended task; 128 and the number of the signal that ended it"`
+	Signal    string    `json:"signal,omitempty" doc:"Name of the signal that ended it"`
+	Detail    string    `json:"detail,omitempty" doc:"Why it ended as it did; nothing where by itself"`
+}
+
+// JobFilter says which jobs of a tenant are listed. They come in the order of
+// submission, newest first.
+type JobFilter struct {
+	State JobState // "" = any
+	Name  string   // "" = any
+	Node  string   // "" = any
+	Limit int      // at most so many, 1 to MaxPage
+	After string   // JobPage.Next of the page before, "" = from the first
+}
+
+// JobPage is some of the jobs that were asked for.
+type JobPage struct {
+	Jobs []Job  `json:"jobs"`
+	Next string `json:"next,omitempty" doc:"The parameter after of the next page; nothing where this is the last"`
+}
+
+// Pages hold DefaultPage items where nothing else is asked for, and MaxPage at
+// most.
+const (
+	DefaultPage = 100
+	MaxPage     = 1000
+)
+
+// Why is a decision with the job that it was about.
+type Why struct {
+	Job      Job       `json:"job"`
+	Attempt  int       `json:"attempt,omitempty" doc:"Which attempt it was, from 1; nothing for a plan"`
+	At       time.Time `json:"at,omitzero"`
+	Decision *Decision `json:"decision,omitempty" doc:"Nothing where no attempt was made yet"`
+}
+
+// LogOptions say what of a task's output is wanted.
+type LogOptions struct {
+	Follow bool      // go on until the task has ended
+	Stream string    // stdout or stderr, "" = both
+	Since  time.Time // lines written then or later, zero = all
+	Tail   int       // only so many of the last lines that are there now, 0 = all
+}
