@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
+)
+
+// Binding is one task to run: the effect of a Placement.
+type Binding struct {
+	Placement  string // identifies the task for good
+	Job        poise.JobID
+	Name       string // the job's
+	Tenant     poise.TenantID
+	Node       string
+	Devices    []uint16 // indexes of the node's devices, ascending
+	DeviceKind string
+	Command    []string          // program and arguments, no shell
+	Env        map[string]string // beside what the engine sets
+	Dir        string            // working directory, absolute; "" = one of the task's own
+	Amounts    resource.List     // what it may use, base units
+	RunTime    poise.Span        // it is ended when it runs longer; 0 = no limit
+	Grace      poise.Span        // between TERM and KILL when the run time is over
+}
+
+// maxPlacement leaves a file name room for three bytes to one.
+const maxPlacement = 80
+
+// Validate checks what an engine relies on and names the first field that is
+// wrong.
+func (b *Binding) Validate() error {
+	op := fmt.Sprintf("bind %q", b.Placement)
+	refuse := func(format string, args ...any) error {
+		return &poise.Error{Kind: poise.Invalid, Op: op, Detail: fmt.Sprintf(format, args...)}
+	}
+	if b.Placement == "" || len(b.Placement) > maxPlacement {
+		return refuse("placement: %d bytes, expected 1 to %d", len(b.Placement), maxPlacement)
+	}
+	if len(b.Command) == 0 || b.Command[0] == "" {
+		return refuse("command: empty, expected a program and its arguments")
+	}
+	texts := []struct{ field, text string }{
+		{"placement", b.Placement},
+		{"job", string(b.Job)},
+		{"name", b.Name},
+		{"tenant", string(b.Tenant)},
+		{"node", b.Node},
+		{"device kind", b.DeviceKind},
+		{"dir", b.Dir},
+	}
+	for i, arg := range b.Command {
+		texts = append(texts, struct{ field, text string }{fmt.Sprintf("command: argument %d", i), arg})
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Env)) {
+		if name == "" || strings.Contains(name, "=") {
+			return refuse("env: name %q, expected a name without =", name)
+		}
+		if Reserved(name) {
+			return refuse("env: %s: set by the job, expected a name that the engine does not set itself", name)
+		}
+		texts = append(texts, struct{ field, text string }{"env: name", name}, struct{ field, text string }{"env: " + name, b.Env[name]})
+	}
+	for _, x := range texts {
+		if strings.ContainsRune(x.text, 0) {
+			return refuse("%s: %q has a zero byte, expected none", x.field, x.text)
+		}
+		if !utf8.ValidString(x.text) {
+			return refuse("%s: %q, expected valid UTF-8", x.field, x.text)
+		}
+	}
+	if b.Dir != "" && !strings.HasPrefix(b.Dir, "/") {
+		return refuse("dir: %q, expected an absolute path", b.Dir)
+	}
+	for i, d := range b.Devices {
+		if i > 0 && b.Devices[i-1] >= d {
+			return refuse("devices: %d after %d, expected ascending indexes", d, b.Devices[i-1])
+		}
+	}
+	if b.RunTime < 0 {
+		return refuse("run_time: %d ms, expected 0 or more", b.RunTime)
+	}
+	if b.Grace < 0 {
+		return refuse("grace: %d ms, expected 0 or more", b.Grace)
+	}
+	if err := b.Amounts.Validate(); err != nil {
+		return &poise.Error{Kind: poise.Invalid, Op: op, Detail: "amounts", Err: err}
+	}
+	return nil
+}
+
+// Reserved says whether the engine alone sets an environment variable: what
+// tells a task who it is, and which devices it may see.
+func Reserved(name string) bool {
+	return strings.HasPrefix(name, "POISE_") || name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER"
+}

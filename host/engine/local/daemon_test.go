@@ -1,0 +1,5 @@
+//go:build linux
+
+package local
+
+func runDaemon([]string) int { return 0 }
