@@ -106,6 +106,9 @@ func Restore(ctx context.Context, backup, dir string) error {
 	err = copyFile(backup, name+partial)
 	if err == nil {
 		err = check(ctx, name+partial)
+		if c := code(err); c == sqliteCorrupt || c == sqliteNotADB {
+			err = damaged(err)
+		}
 	}
 	if err == nil {
 		err = os.Rename(name+partial, name)
@@ -161,9 +164,13 @@ func check(ctx context.Context, name string) error {
 		return err
 	}
 	if verdict != "ok" {
-		return &poise.Error{Kind: poise.Invalid, Detail: "backup: damaged, expected a file that backup wrote: " + verdict}
+		return damaged(errors.New(verdict))
 	}
 	return contiguous(ctx, c)
+}
+
+func damaged(err error) error {
+	return &poise.Error{Kind: poise.Invalid, Detail: "backup: damaged, expected a file that backup wrote", Err: err}
 }
 
 // contiguous refuses a log with a gap.

@@ -10,7 +10,7 @@ type Record struct {
 }
 
 // Batch is what becomes durable together, in one transaction, or not at all.
-// Rows replace those of the same identity.
+// Rows replace those of the same identity. A body that is empty comes back nil.
 type Batch struct {
 	Records    []Record
 	Jobs       []JobRow
