@@ -46,22 +46,56 @@ func contenders(names []string) (all []contender, done func(), err error) {
 	return all, w.close, nil
 }
 
-// splitParams parts KEY=VALUE pairs into those that a plugin declares and the
-// others.
-func splitParams(pairs []string, all []contender) (given map[string]string, others []string) {
+// splitParams parts NAME=VALUE pairs into those that a plugin declares and the
+// others, and gives the names of all that are declared.
+func splitParams(pairs []string, all []contender) (given map[string]string, others, declared []string) {
+	for i := range all {
+		if all[i].module == nil {
+			continue
+		}
+		for _, p := range all[i].module.Manifest.Params {
+			if !slices.Contains(declared, p.Name) {
+				declared = append(declared, p.Name)
+			}
+		}
+	}
 	given = map[string]string{}
 	for _, pair := range pairs {
-		key, value, _ := strings.Cut(pair, "=")
-		declared := slices.ContainsFunc(all, func(c contender) bool {
-			return c.module != nil && slices.ContainsFunc(c.module.Manifest.Params, paramNamed(key))
-		})
-		if declared {
+		key, value, ok := strings.Cut(pair, "=")
+		if ok && slices.Contains(declared, key) {
 			given[key] = value
 			continue
 		}
 		others = append(others, pair)
 	}
-	return given, others
+	return given, others, declared
+}
+
+// own gives those of the parameters that the contender's plugin declares.
+func (c *contender) own(given map[string]string) map[string]string {
+	own := map[string]string{}
+	for key, value := range given {
+		if slices.ContainsFunc(c.module.Manifest.Params, paramNamed(key)) {
+			own[key] = value
+		}
+	}
+	return own
+}
+
+// checkParams refuses a value that the contender's plugin does not take.
+func (c *contender) checkParams(given map[string]string) error {
+	if c.module == nil {
+		return nil
+	}
+	return checkParams(c.module, c.own(given))
+}
+
+// checkParams refuses values that a plugin does not take, as all commands do.
+func checkParams(m *policy.Module, params map[string]string) error {
+	if _, err := m.Manifest.Settings(params); err != nil {
+		return usagef("--param %w", err)
+	}
+	return nil
 }
 
 // entry is a contender made ready for one run.
@@ -84,13 +118,7 @@ func (c *contender) enter(s *settings, given map[string]string, weight float64, 
 		p, err := newPolicy(c.name, s, workload)
 		return &entry{policy: p}, err
 	}
-	own := map[string]string{}
-	for key, value := range given {
-		if slices.ContainsFunc(c.module.Manifest.Params, paramNamed(key)) {
-			own[key] = value
-		}
-	}
-	return enterPlugin(c.module, s, own, weight)
+	return enterPlugin(c.module, s, c.own(given), weight)
 }
 
 // enterPlugin stacks a plugin on the native policy: on idle-balance, or where

@@ -102,8 +102,8 @@ func benchPlugin(s Streams, o *pluginBenchOptions, sizes []int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.Manifest.Settings(params); err != nil {
-		return usagef("--param %w", err)
+	if err := checkParams(m, params); err != nil {
+		return err
 	}
 	l := m.Limits()
 	r := benchResult{

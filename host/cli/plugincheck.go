@@ -93,8 +93,8 @@ func checkPlugin(s Streams, o *pluginCheckOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.Manifest.Settings(params); err != nil {
-		return usagef("--param %w", err)
+	if err := checkParams(m, params); err != nil {
+		return err
 	}
 	checks, err := conform(s, m, o, params)
 	if err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +90,7 @@ func (o *pluginRunOptions) scene() (*scene, error) {
 // pick gives the job to place.
 func (o *pluginRunOptions) pick() (manifest.Job, error) {
 	if o.job != "" {
-		list, err := manifest.DecodeJobs("--job.yaml", strings.NewReader(o.job))
+		list, err := manifest.DecodeInlineJobs("--job", o.job)
 		if err != nil {
 			return manifest.Job{}, err
 		}
@@ -136,12 +135,15 @@ func runPlugin(s Streams, o *pluginRunOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.Manifest.Settings(params); err != nil {
-		return usagef("--param %w", err)
+	if err := checkParams(m, params); err != nil {
+		return err
 	}
 	t, err := sc.try(m, params, o.weight, sched.Full)
 	if err != nil {
 		return err
+	}
+	for _, name := range t.strange {
+		fmt.Fprintf(s.Err, "warning: --param %s: %q, which no label, class or device of the fleet and no tenant of the jobs has\n", name, params[name])
 	}
 	if o.output == "json" {
 		return writeJSON(s.Out, newPluginRunResult(m, t))

@@ -70,6 +70,25 @@ func TestRunGolden(t *testing.T) {
 	f("run_json_fault", talk, "--job", "{job: j, request: {cpu: 1}}", "--param", "least=0", "-o", "json")
 }
 
+// A slip in a symbol is no error, since labels come and go, but it is said.
+func TestRunWarnsOfStrangeSymbols(t *testing.T) {
+	nodes := put(t, "nodes.yaml", runFleet)
+	f := func(preferred, want string) {
+		t.Helper()
+		_, errs, code := runPoise("plugin", "run", neighbours, "--nodes", nodes, "--job", "{job: j, tenant: web, request: {cpu: 1}}", "--param", "preferred="+preferred)
+		if code != 0 || errs != want {
+			t.Errorf("%q: exit %d, %q; expected %q", preferred, code, errs, want)
+		}
+	}
+	f("gpu-t4-2x", "") // a class
+	f("east", "")
+	f("T4", "")
+	f("gpu", "")
+	f("web", "")
+	f("", "")
+	f("est", "warning: --param preferred: \"est\", which no label, class or device of the fleet and no tenant of the jobs has\n")
+}
+
 // B62: every way to fail has a code of its own, and a scorer that fails leaves
 // the job to the native policy.
 func TestRunNamesTheFault(t *testing.T) {
@@ -132,7 +151,8 @@ func TestRunExitCodes(t *testing.T) {
 	f(3, "none.wasm: no such file", "none.wasm", "--nodes", nodes, "--jobs", jobs, "--name", "big")
 	f(3, "none.yaml", moody, "--nodes", nodes, "--jobs", jobs, "--name", "big", "--running", "none.yaml")
 	f(3, "none.yaml", moody, "--nodes", nodes, "--jobs", jobs, "--name", "big", "--workload", "none.yaml")
-	f(1, "--job.yaml:1: request.cpu", moody, "--nodes", nodes, "--job", "{job: j, request: {cpu: -1}}")
+	f(1, "poise: --job: request.cpu:", moody, "--nodes", nodes, "--job", "{job: j, request: {cpu: -1}}")
+	f(1, "poise: --job: did not find", moody, "--nodes", nodes, "--job", "{job: j")
 	f(1, `running job "r": node: "z", expected a node of the fleet`, moody, "--nodes", nodes, "--jobs", jobs, "--name", "big", "--running", elsewhere)
 	f(1, `running job "r": on node "c": cpu: request 2, idle 1, expected what fits`, moody, "--nodes", nodes, "--jobs", jobs, "--name", "big", "--running", tooMuch)
 }

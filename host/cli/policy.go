@@ -34,8 +34,9 @@ type settings struct {
 	halfLife float64
 }
 
-// parseParams reads key=value pairs over the defaults.
-func parseParams(pairs []string) (settings, error) {
+// parseParams reads NAME=VALUE pairs over the defaults. declared are parameters of
+// plugins that could be given beside them.
+func parseParams(pairs []string, declared ...string) (settings, error) {
 	s := settings{params: balance.Defaults(), weights: balance.Weights{}, protect: true}
 	numbers := map[string]*float64{
 		"beta": &s.params.Beta, "lambda": &s.params.Lambda, "gamma": &s.params.Gamma,
@@ -45,7 +46,7 @@ func parseParams(pairs []string) (settings, error) {
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok {
-			return s, usagef("--param %q: expected KEY=VALUE", pair)
+			return s, usagef("--param %q: expected NAME=VALUE", pair)
 		}
 		if on := switches[key]; on != nil {
 			v, err := strconv.ParseBool(text)
@@ -55,15 +56,20 @@ func parseParams(pairs []string) (settings, error) {
 			*on = v
 			continue
 		}
+		dim, isWeight := strings.CutPrefix(key, "weight.")
+		whole := key == "shapes" || key == "epoch"
+		if numbers[key] == nil && !whole && (!isWeight || dim == "") {
+			known := append(slices.Clone(declared), "beta", "lambda", "gamma", "epsilon", "cover", "shapes", "epoch", "half_life", "protect_devices", "unnormalised")
+			return s, usagef("--param %s: unknown parameter, expected one of %s or weight.DIMENSION", key, strings.Join(known, ", "))
+		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return s, usagef("--param %s: %q, expected a finite number", key, text)
 		}
-		dim, isWeight := strings.CutPrefix(key, "weight.")
 		switch {
-		case isWeight && dim != "":
+		case isWeight:
 			s.weights[dim] = v
-		case key == "shapes" || key == "epoch":
+		case whole:
 			if v < 0 || v > 1e9 || v != math.Trunc(v) {
 				return s, usagef("--param %s: %s, expected a whole number from 0 to 1e9", key, text)
 			}
@@ -72,10 +78,8 @@ func parseParams(pairs []string) (settings, error) {
 			} else {
 				s.params.Epoch = uint64(v)
 			}
-		case numbers[key] != nil:
-			*numbers[key] = v
 		default:
-			return s, usagef("--param %s: unknown, expected beta, lambda, gamma, epsilon, cover, shapes, epoch, half_life, protect_devices, unnormalised or weight.DIMENSION", key)
+			*numbers[key] = v
 		}
 	}
 	if err := s.params.Validate(); err != nil {
@@ -88,7 +92,7 @@ func parseParams(pairs []string) (settings, error) {
 // keep what they have computed.
 func newPolicy(name string, s *settings, workload []poise.Request) (sched.Policy, error) {
 	if !slices.Contains(policyNames(), name) {
-		return sched.Policy{}, usagef("--policy %q: unknown, expected one of %s", name, strings.Join(policyNames(), ", "))
+		return sched.Policy{}, usagef("--policy %q: unknown, expected one of %s, or the path of a plugin, which ends in .wasm", name, strings.Join(policyNames(), ", "))
 	}
 	if slices.Contains(baseline.Names(), name) {
 		return baseline.New(name, workload)

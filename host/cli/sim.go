@@ -52,7 +52,7 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.thin, "thin", 1, "keep every n-th node of each make")
 	f.IntVar(&o.copies, "copies", 1, "replay: run the jobs so many times over, each copy shifted by up to 24 h")
 	f.DurationVar(&o.from, "from", 0, "replay: measure from this time on")
-	f.StringArrayVar(&o.params, "param", nil, "parameter of a plugin, or constant of the idle-balance policies, KEY=VALUE; repeatable")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of a plugin, or constant of the idle-balance policies, NAME=VALUE; repeatable")
 	f.Float64Var(&o.weight, "weight", 0, "plugins: add the plugin's loss with this weight to that of idle-balance-spread; 0 = in its place")
 	f.BoolVar(&o.model, "model", true, "group the nodes into classes: class labels, and whole classes left out of a decision")
 	f.StringVarP(&o.output, "output", "o", "table", "table, json or csv")

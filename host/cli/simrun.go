@@ -53,10 +53,15 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 		return err
 	}
 	defer done()
-	given, others := splitParams(o.params, field)
-	params, err := parseParams(others)
+	given, others, declared := splitParams(o.params, field)
+	params, err := parseParams(others, declared...)
 	if err != nil {
 		return err
+	}
+	for i := range field {
+		if err := field[i].checkParams(given); err != nil {
+			return err
+		}
 	}
 	nodes, err := manifest.ReadNodes(o.nodes)
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/poise-sched/poise/abi"
@@ -30,6 +31,7 @@ type trial struct {
 	job      state.Job
 	decision poise.Decision
 	fault    abi.Code // "" = none
+	strange  []string // given symbol parameters with a text that a plugin meets nowhere
 	failure  sched.Failure
 }
 
@@ -54,6 +56,7 @@ func (sc *scene) try(m *policy.Module, params map[string]string, weight float64,
 	if t.decision, err = p.Plan(fleet.View(), &t.job, detail); err != nil {
 		return nil, err
 	}
+	t.strange = strange(m.Manifest.Params, params, fleet.View(), t.job.Tenant)
 	for code, times := range e.guest.Counters().Read().Faults {
 		if times > 0 {
 			t.fault = code
@@ -100,6 +103,30 @@ func (sc *scene) build(symbols poise.SymbolsWanted, params *balance.Params, p *s
 	}
 	apply(profile)
 	return s, err
+}
+
+// strange names the symbol parameters that are given a text which plugins meet
+// nowhere in the snapshot: one that is compared with it is always another.
+func strange(declared []abi.Param, given map[string]string, snap *state.Snapshot, tenant poise.TenantID) []string {
+	met := map[string]bool{"": true, string(tenant): true}
+	for row := range uint32(snap.Rows()) {
+		for _, l := range snap.Labels(row) {
+			met[l.Value] = true
+		}
+		for l := snap.Tasks(row); l != nil; l = l.Next {
+			met[string(l.Task.Tenant)] = true
+		}
+	}
+	for _, text := range slices.Concat(snap.Kinds(), snap.Models()) {
+		met[text] = true
+	}
+	var names []string
+	for i := range declared {
+		if p := &declared[i]; p.Type == abi.ParamSymbol && !met[given[p.Name]] {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // profile counts what jobs have been asking for.

@@ -43,13 +43,17 @@ const maxErrors = 20
 
 // problems collects the errors of one file.
 type problems struct {
-	file  string
-	errs  []*Error
-	count int // also those beyond maxErrors
+	file   string
+	inline bool // the text is YAML out of a flag: no extension tells, and its lines are not worth counting
+	errs   []*Error
+	count  int // also those beyond maxErrors
 }
 
 func (p *problems) add(line int, field, value, want string) {
 	p.count++
+	if p.inline {
+		line = 0
+	}
 	if p.count <= maxErrors {
 		p.errs = append(p.errs, &Error{File: p.file, Line: line, Field: field, Value: value, Want: want})
 	}

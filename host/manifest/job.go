@@ -20,6 +20,7 @@ type Job struct {
 	// the file names them, where Request.Device.Models has them sorted and
 	// once. The published fgd baseline tells kinds of jobs apart by this text.
 	ModelText string
+	Task      Task `json:",omitzero"`
 }
 
 // defaultTenant owns the jobs of documents that name no tenant.
@@ -30,19 +31,24 @@ type jobs struct {
 	problems
 	names  names
 	beside []string // fields of the same document that are read elsewhere
+	fields []string // in place of jobFields
 	list   []Job
 }
 
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "request", "devices", "selectors", "tolerations"}
+var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
 
 func (d *jobs) size() int { return len(d.list) }
 
 func (d *jobs) document(n *yaml.Node) {
 	before := d.count
-	o, ok := d.object(n, "", append(d.beside[:len(d.beside):len(d.beside)], jobFields...)...)
+	fields := jobFields
+	if d.fields != nil {
+		fields = d.fields
+	}
+	o, ok := d.object(n, "", append(d.beside[:len(d.beside):len(d.beside)], fields...)...)
 	if !ok {
 		return
 	}
@@ -56,6 +62,7 @@ func (d *jobs) document(n *yaml.Node) {
 			RunTime:     o.span("run_time"),
 		},
 		Submit: poise.Time(o.span("submit")),
+		Task:   jobTask(&o),
 	}
 	if o.has("tenant") {
 		job.Tenant = poise.TenantID(o.text("tenant"))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -51,6 +52,16 @@ func DecodeJobs(name string, r io.Reader) ([]Job, error) {
 	return decodeJobs(name, r, fileLimits)
 }
 
+// DecodeInlineJobs reads jobs from YAML that stands in a flag, which name says in
+// errors.
+func DecodeInlineJobs(name, text string) ([]Job, error) {
+	d := &jobs{problems: problems{file: name, inline: true}, names: newNames(fileLimits.nouns)}
+	if err := decode(strings.NewReader(text), fileLimits, &d.problems, d); err != nil {
+		return nil, err
+	}
+	return d.list, nil
+}
+
 func decodeNodes(name string, r io.Reader, lim limits) ([]poise.Node, error) {
 	d := &nodes{problems: problems{file: name}, names: newNames(lim.nouns)}
 	if err := decode(r, lim, &d.problems, d); err != nil {
@@ -79,7 +90,11 @@ type decoder interface {
 func decode(r io.Reader, lim limits, found *problems, d decoder) error {
 	text, err := newLines(r, lim)
 	if err == nil {
-		switch formatOf(found.file, text.head()) {
+		format := yamlFormat
+		if !found.inline {
+			format = formatOf(found.file, text.head())
+		}
+		switch format {
 		case csvFormat:
 			err = decodeTable(text, found, d)
 		case jsonFormat:

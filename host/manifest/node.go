@@ -18,17 +18,25 @@ const maxCopies = 1_000_000
 // nodes collects the fleet of a file. Copies of a node share their slices.
 type nodes struct {
 	problems
-	names names
-	list  []poise.Node
+	names  names
+	fields []string // in place of nodeFields
+	list   []poise.Node
 }
 
 var _ decoder = (*nodes)(nil)
+
+// nodeFields are the fields of a node.
+var nodeFields = []string{"node", "count", "cluster", "capacity", "devices", "labels", "taints", "drained", "ready"}
 
 func (d *nodes) size() int { return len(d.list) }
 
 func (d *nodes) document(n *yaml.Node) {
 	before := d.count
-	o, ok := d.object(n, "", "node", "count", "cluster", "capacity", "devices", "labels", "taints", "drained", "ready")
+	fields := nodeFields
+	if d.fields != nil {
+		fields = d.fields
+	}
+	o, ok := d.object(n, "", fields...)
 	if !ok {
 		return
 	}
