@@ -1,0 +1,66 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Task is what a job runs. A run in virtual time reads it and does nothing with
+// it, so that one file serves both.
+type Task struct {
+	Command []string          // program and arguments, no shell; nil = not given
+	Env     map[string]string // beside what the engine sets
+	Dir     string            // working directory, absolute; "" = one of the task's own
+}
+
+const wantArgument = "text without zero bytes, in quotes where it looks like something else"
+
+func jobTask(o *object) Task {
+	t := Task{Dir: o.text("dir")}
+	for i, n := range o.list("command") {
+		text, ok := argument(n)
+		switch field := fmt.Sprintf("command[%d]", i); {
+		case !ok:
+			o.found.add(n.Line, field, describe(n), wantArgument)
+		case i == 0 && text == "":
+			o.found.add(n.Line, field, describe(n), "a program")
+		}
+		t.Command = append(t.Command, text)
+	}
+	if o.has("command") && o.values["command"].Kind == yaml.SequenceNode && len(t.Command) == 0 {
+		o.found.add(o.lineOf("command"), "command", "an empty list", "a program and its arguments")
+	}
+	env, _ := o.object("env")
+	for _, key := range env.keys {
+		text, ok := argument(env.values[key])
+		if !ok {
+			env.wrong(key, wantArgument)
+		}
+		if key == "" || strings.ContainsAny(key, "=\x00") {
+			env.found.add(env.lineOf(key), env.field(key), "not a name of a variable", "a name without = and zero bytes")
+		}
+		if t.Env == nil {
+			t.Env = make(map[string]string, len(env.keys))
+		}
+		t.Env[key] = text
+	}
+	if t.Dir != "" && (!strings.HasPrefix(t.Dir, "/") || strings.ContainsRune(t.Dir, 0)) {
+		o.wrong("dir", "an absolute path without zero bytes")
+	}
+	return t
+}
+
+// argument reads text, which may be empty, or a number: nobody quotes the 10 of
+// [sleep, 10].
+func argument(n *yaml.Node) (string, bool) {
+	if n.Kind != yaml.ScalarNode || strings.ContainsRune(n.Value, 0) {
+		return "", false
+	}
+	switch n.ShortTag() {
+	case "!!str", "!!int", "!!float":
+		return n.Value, true
+	}
+	return "", false
+}
