@@ -30,7 +30,9 @@ func newPluginBench(s Streams) *cobra.Command {
 		Long: "Measure what a plugin costs: full passes over made-up mixed fleets of 100 to 50,000 nodes, of\n" +
 			"which about 60 % are candidates for a job of one device, interleaved with passes of the default\n" +
 			"scorer idle-balance. The numbers are medians of the rounds. Fuel is the same on every machine;\n" +
-			"times are this machine's of this moment, and their ratios say more than they do.",
+			"times are this machine's of this moment, and their ratios say more than they do: \"to native\" is\n" +
+			"the time of a pass divided by that of idle-balance over the same nodes. Below 1 the plugin is the\n" +
+			"faster one, above 1 the slower.",
 		Example: "  poise plugin bench plugins/dotproduct/dotproduct.wasm",
 		Args:    oneFile(&o.file),
 		RunE: func(*cobra.Command, []string) error {
@@ -212,6 +214,9 @@ func (r *benchResult) table(w io.Writer) error {
 			m.RowsPerSecond, m.FuelPerRow, 100*m.JobBudget, 100*m.CallBudget, m.LongestCallMs, m.ToNative, m.Rounds)
 	}
 	if err := t.Flush(); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w, "to native: time of a pass relative to idle-balance over the same nodes; below 1 the plugin is faster"); err != nil {
 		return err
 	}
 	for _, n := range r.NotMeasured {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,10 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 		fmt.Fprintf(b, "placed on node %s%s: %d of %s can hold it now\n",
 			plain(d.Node), devicesText(job.Shape.Request.Device.Kind, d.Devices), d.Fitting, nodes(d.Nodes))
 	case poise.FitsNotNow:
+		if slices.ContainsFunc(d.Reasons, func(r poise.Reason) bool { return r.Code() == poise.PolicyFaulted }) {
+			fmt.Fprintf(b, "waits: %s\n", refusalText(&job.Shape.Request, poise.PolicyFaulted, ""))
+			return
+		}
 		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
 	default:
 		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))

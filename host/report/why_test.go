@@ -196,6 +196,30 @@ func TestWhyFitsNotNow(t *testing.T) {
 	golden(t, "why_fits_not_now", s.why(j, s.plan(j), 3, 7))
 }
 
+// What a policy that fails says of the job is not that it does not fit.
+func TestWhyPolicyFaulted(t *testing.T) {
+	s := mixed(t, sched.ByName)
+	j := s.submit(poise.Job{ID: "web", Request: poise.Request{Amounts: list(t, "cpu=1")}})
+	d := &poise.Decision{
+		Job: j.ID, Verdict: poise.FitsNotNow, Policy: "talk", Ties: "name", Nodes: 9, Fault: "talk: trap",
+		Reasons: []poise.Reason{poise.NewReason(poise.PolicyFaulted, 0)},
+	}
+	golden(t, "why_policy_faulted", s.why(j, d, 1, 1))
+}
+
+// Columns of plugins stand below each other, what is absent as a dash.
+func TestWhySeen(t *testing.T) {
+	s := mixed(t, sched.ByName)
+	j := s.submit(poise.Job{ID: "web", Request: poise.Request{Amounts: list(t, "cpu=1")}})
+	ranked := func(node, zone string) poise.Ranked {
+		return poise.Ranked{Node: node, Formula: "near", Seen: []poise.Reading{{Name: "running_tasks", Text: "2"}, {Name: "label zone", Text: zone}}}
+	}
+	d := &poise.Decision{
+		Job: j.ID, Node: "a", Policy: "near", Ties: "name", Nodes: 3, Fitting: 2, Ranked: []poise.Ranked{ranked("a", "east"), ranked("b", "")},
+	}
+	golden(t, "why_seen", s.why(j, d, 1, 1))
+}
+
 func TestWhyNeverFits(t *testing.T) {
 	s := mixed(t, sched.ByName)
 	j := s.submit(poise.Job{ID: "huge", Request: poise.Request{Amounts: list(t, "cpu=128 memory=300Gi")}})
