@@ -7,6 +7,32 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
+// The fleet of racks has what its comment says.
+func TestExampleRacks(t *testing.T) {
+	nodes, err := ReadNodes(filepath.Join("..", "..", "examples", "fleets", "racks.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zones, bare := map[string]map[string]bool{}, 0
+	for i := range nodes {
+		labels := map[string]string{}
+		for _, l := range nodes[i].Labels {
+			labels[l.Key] = l.Value
+		}
+		if labels["rack"] == "" {
+			bare++
+			continue
+		}
+		if zones[labels["zone"]] == nil {
+			zones[labels["zone"]] = map[string]bool{}
+		}
+		zones[labels["zone"]][labels["rack"]] = true
+	}
+	if len(nodes) != 14 || bare != 2 || len(zones) != 2 || len(zones["east"]) != 3 || len(zones["west"]) != 3 {
+		t.Errorf("%d nodes, %d without a rack, racks %v; want 14, 2, three in each of two zones", len(nodes), bare, zones)
+	}
+}
+
 // TestExamples keeps the example files what their comments say they are.
 func TestExamples(t *testing.T) {
 	nodes, err := ReadNodes(filepath.Join("..", "..", "examples", "fleets", "mixed.yaml"))
