@@ -14,8 +14,9 @@ const retries = 2
 // Work is one job to be planned. Plan may run on any goroutine if Away; the job
 // and the snapshot do not change meanwhile.
 type Work struct {
-	Job  state.Job
-	Away bool
+	Job   state.Job
+	Away  bool
+	Index uint64 // of the last event that the snapshot has seen
 
 	lane    *lane
 	item    queue.Item
@@ -49,7 +50,7 @@ func (l *Loop) Next(now poise.Time) (*Work, error) {
 
 // work begins to plan a job.
 func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
-	w := &Work{Job: *l.state.Job(item.Job), Away: lane.away, lane: lane, item: item, attempt: attempt}
+	w := &Work{Job: *l.state.Job(item.Job), Away: lane.away, Index: l.state.Index(), lane: lane, item: item, attempt: attempt}
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
@@ -60,6 +61,19 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
 // Plan makes the decision, in as much detail as asked for.
 func (w *Work) Plan(detail sched.Detail) {
 	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, detail)
+}
+
+// Try plans a job that is not queued, and changes nothing. A lane that plans
+// elsewhere is not waited for.
+func (l *Loop) Try(j *state.Job, detail sched.Detail) (poise.Decision, error) {
+	lane, err := l.laneOf(j)
+	if err != nil {
+		return poise.Decision{}, err
+	}
+	if lane.busy {
+		return poise.Decision{}, &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
+	}
+	return lane.pipeline.Plan(l.state.View(), j, detail)
 }
 
 // Settled is what became of a piece of work.

@@ -228,14 +228,15 @@ func (t *symbolTable) follow(snap *state.Snapshot) {
 	}
 }
 
-// id gives the number of a text that events have brought. It is a fault of the
-// caller to ask for another one.
+// unknown is the number of a text that no event has brought, which only a dry
+// run can ask about: it equals nothing that a node or a parameter has.
+const unknown = math.MaxUint32
+
 func (t *symbolTable) id(text string) uint32 {
-	id, ok := t.ids[text]
-	if !ok {
-		panic("BUG: no symbol for " + text)
+	if id, ok := t.ids[text]; ok {
+		return id
 	}
-	return id
+	return unknown
 }
 
 func (t *symbolTable) label(snap *state.Snapshot, row uint32, key string) uint32 {

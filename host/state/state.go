@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -79,16 +80,30 @@ func (s *State) Snapshot() *Snapshot {
 // valid until the next Apply.
 func (s *State) Job(id poise.JobID) *Job { return s.jobs[id] }
 
-// Waiting gives the jobs that wait, in the order of their arrival.
-func (s *State) Waiting() []*Job {
-	var jobs []*Job
-	for _, j := range s.jobs {
-		if j.Waiting() {
-			jobs = append(jobs, j)
-		}
+// Draft gives a job as it would be if it were submitted now, which changes
+// nothing that a decision depends on.
+func (s *State) Draft(j *poise.Job, at poise.Time) (*Job, error) {
+	if err := j.Validate(); err != nil {
+		return nil, err
 	}
+	shape := s.shapes.acquire(j)
+	s.shapes.release(shape)
+	return &Job{
+		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
+		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape,
+	}, nil
+}
+
+// All gives the jobs that wait or run, in the order of their arrival.
+func (s *State) All() []*Job {
+	jobs := slices.Collect(maps.Values(s.jobs))
 	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
 	return jobs
+}
+
+// Waiting gives the jobs that wait, in the order of their arrival.
+func (s *State) Waiting() []*Job {
+	return slices.DeleteFunc(s.All(), func(j *Job) bool { return !j.Waiting() })
 }
 
 // Jobs is the number of jobs that wait or run.

@@ -1,0 +1,301 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/poise-sched/poise/host/config"
+	"github.com/poise-sched/poise/host/engine"
+	"github.com/poise-sched/poise/host/engine/local"
+	"github.com/poise-sched/poise/host/engine/sim"
+	"github.com/poise-sched/poise/host/loop"
+	"github.com/poise-sched/poise/host/manifest"
+	"github.com/poise-sched/poise/host/model"
+	"github.com/poise-sched/poise/host/node"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/state"
+	"github.com/poise-sched/poise/host/store"
+)
+
+// Options are what a Daemon is made of beside its configuration.
+type Options struct {
+	Config  *config.Live
+	Log     *slog.Logger
+	Shim    []string // command of a task's shim
+	Compile []string // command of the compile child
+	Version string
+}
+
+// Daemon is a running scheduler on one machine.
+type Daemon struct {
+	options Options
+	log     *slog.Logger
+	store   *store.Store
+	core    *core
+	board   *board
+	plugins plugins
+	local   *local.Engine // nil where engine.kind is sim
+	sim     *sim.Engine
+	outside *external
+	began   time.Time
+	ready   atomic.Bool
+	follows follows
+}
+
+// now is the daemon's clock.
+func now() poise.Time { return poise.Time(time.Now().UnixMilli()) }
+
+// Open recovers a daemon from its data directory, which is made where it is
+// missing. Nothing runs before Run.
+func Open(ctx context.Context, o Options) (*Daemon, error) {
+	c := &o.Config.Current().Config
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	s, err := store.Open(ctx, store.Options{Dir: filepath.Join(c.DataDir, "store"), Now: func() int64 { return int64(now()) }})
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{
+		options: o, log: o.Log, store: s, board: newBoard(), outside: newExternal(), began: time.Now(), follows: newFollows(),
+		plugins: plugins{child: o.Compile, cache: c.DataDir},
+	}
+	if err := d.open(ctx, c); err != nil {
+		_ = d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Daemon) open(ctx context.Context, c *config.Config) error {
+	r, err := restore(ctx, d.store, state.Settings{DemandHalfLife: c.Scheduler.HalfLife})
+	if err != nil {
+		return err
+	}
+	l, err := loop.New(r.state, loop.Settings{
+		Queue: queue.Settings{
+			Step: span(c.Queue.Step), Sweep: span(c.Queue.Sweep), RetryBase: span(c.Queue.RetryBase), RetryMax: span(c.Queue.RetryMax),
+		},
+		Params: params(c), LaneOf: func(poise.TenantID) string { return theLane },
+	})
+	if err != nil {
+		return err
+	}
+	d.core = &core{
+		loop: l, store: d.store, log: d.log, now: now, board: d.board,
+		commands: make(chan func(*core), turnCommands), planned: make(chan *loop.Work), flights: make(chan flight, 64),
+		jobs: r.jobs, byPlace: r.byPlace, keys: map[string]keyed{}, classes: r.classes,
+		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot, engines: d.engineOf,
+	}
+	if err := d.openEngines(c); err != nil {
+		return err
+	}
+	if err := d.openPolicy(ctx, c); err != nil {
+		return err
+	}
+	if r.classes != nil {
+		l.UseModel(r.classes)
+	}
+	if err := l.Fill(); err != nil {
+		return err
+	}
+	if err := d.joinOwn(ctx, c); err != nil {
+		return err
+	}
+	d.core.publish()
+	return nil
+}
+
+// openEngines makes the engines of the configured kind.
+func (d *Daemon) openEngines(c *config.Config) error {
+	d.sim = sim.New(sim.Options{Scale: c.Engine.SimScale, Now: now})
+	if c.Engine.Kind == "sim" {
+		return nil
+	}
+	e, err := local.New(local.Options{Dir: filepath.Join(c.DataDir, "tasks"), Shim: d.options.Shim, Now: now, LogLimit: int64(c.Engine.LogLimit)})
+	d.local = e
+	return err
+}
+
+// openPolicy puts the configured policy in force.
+func (d *Daemon) openPolicy(ctx context.Context, c *config.Config) error {
+	st, err := d.plugins.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(st.symbols.Labels)+len(st.symbols.Values) > 0 {
+		if err := d.core.event(st.symbols); err != nil {
+			return err
+		}
+	}
+	d.core.loop.Open(theLane, st.policy, st.guest != nil)
+	return nil
+}
+
+// joinOwn joins this machine and the nodes of the configured inventory.
+func (d *Daemon) joinOwn(ctx context.Context, c *config.Config) error {
+	if d.local != nil {
+		machine, err := node.Machine(ctx, node.Settings{Cluster: c.Cluster.Name, DataDir: c.DataDir, ReserveMemory: int64(c.Engine.ReserveMemory)})
+		if err != nil {
+			return err
+		}
+		if err := d.core.join(machine.Node); err != nil {
+			return err
+		}
+	}
+	if c.Cluster.Inventory != "" {
+		nodes, err := manifest.ReadNodes(c.Cluster.Inventory)
+		if err != nil {
+			return err
+		}
+		if err := d.core.joinAll(simCluster(c), nodes); err != nil {
+			return err
+		}
+	}
+	return d.core.classify(modelSettings(c), false)
+}
+
+// simCluster is the cluster that the configured inventory's nodes join.
+func simCluster(c *config.Config) string {
+	if c.Engine.Kind == "sim" {
+		return c.Cluster.Name
+	}
+	return "inventory"
+}
+
+func modelSettings(c *config.Config) model.Settings {
+	s := model.Defaults()
+	s.Resolution, s.WeightExponent = c.Model.Resolution, c.Model.WeightExponent
+	if len(c.Model.Features) > 0 {
+		s.Features = c.Model.Features
+	}
+	return s
+}
+
+func span(d time.Duration) poise.Span { return poise.Span(d.Milliseconds()) }
+
+// engineOf gives the engine that runs a node's tasks.
+func (d *Daemon) engineOf(name string) binder {
+	p := d.board.current.Load()
+	cluster := ""
+	if row, err := p.row(name); err == nil {
+		cluster = p.snap.Cluster(row)
+	}
+	switch {
+	case cluster == externalCluster:
+		return d.outside
+	case d.local != nil && cluster == d.options.Config.Current().Config.Cluster.Name:
+		return d.local
+	}
+	return d.sim
+}
+
+// Run decides until ctx ends. The API may be asked from the beginning.
+func (d *Daemon) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.core.run(ctx) })
+	g.Go(func() error { return d.core.land(ctx) })
+	engines := []engine.Engine{d.sim, d.outside}
+	if d.local != nil {
+		engines = append(engines, d.local)
+	}
+	// Tasks that were placed before and are not known to their engine are bound
+	// again: whoever knows the placement does not start it twice.
+	if err := d.do(ctx, func(c *core) error { return c.rebind() }); err != nil {
+		return err
+	}
+	for _, e := range engines {
+		g.Go(func() error {
+			err := e.Watch(ctx, func(s engine.Status) {
+				select {
+				case d.core.commands <- func(c *core) { c.status(s) }:
+				case <-ctx.Done():
+				}
+			})
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		})
+	}
+	g.Go(func() error { return d.watchNodes(ctx) })
+	d.ready.Store(true)
+	defer d.ready.Store(false)
+	return g.Wait()
+}
+
+// rebind binds the tasks of all jobs that run.
+func (c *core) rebind() error {
+	for _, j := range c.loop.State().All() {
+		if task := j.Task(); task != nil {
+			live := c.jobs[j.ID]
+			b := live.binding(live.row.Node, task.Devices)
+			c.then(func() { c.bind(b) }, nil)
+		}
+	}
+	return nil
+}
+
+// do runs f in the loop and gives its error. What it appended may not be durable
+// yet.
+func (d *Daemon) do(ctx context.Context, f func(*core) error) error {
+	done := make(chan error, 1)
+	select {
+	case d.core.commands <- func(c *core) { done <- f(c) }:
+	case <-ctx.Done():
+		return unavailable(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return unavailable(ctx)
+	}
+}
+
+// durably runs f in the loop and returns when what it appended is durable.
+func (d *Daemon) durably(ctx context.Context, f func(*core) error) error {
+	done := make(chan error, 2)
+	err := d.do(ctx, func(c *core) error {
+		if err := c.store.Stalled(); err != nil {
+			return err
+		}
+		if err := f(c); err != nil {
+			return err
+		}
+		c.then(func() { done <- nil }, func(err error) { done <- err })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return unavailable(ctx)
+	}
+}
+
+func unavailable(ctx context.Context) error {
+	return &poise.Error{Kind: poise.Unavailable, Op: "ask the scheduler", Detail: "no answer in time", Err: ctx.Err()}
+}
+
+// Close ends what Open began. Tasks go on.
+func (d *Daemon) Close() error {
+	if d.local != nil {
+		_ = d.local.Close()
+	}
+	if d.plugins.engine != nil {
+		_ = d.plugins.engine.Close(context.Background())
+	}
+	return d.store.Close()
+}
