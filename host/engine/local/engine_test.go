@@ -105,8 +105,11 @@ func output(t testing.TB, w *world, placement string, opt LogOptions) string {
 }
 
 // Whatever a task leaves behind ends with it, in its group or out of it.
-func TestNothingStays(t *testing.T) {
-	w := fresh(t)
+func TestNothingStays(t *testing.T) { nothingStays(t, func(o Options) Options { return o }) }
+
+func nothingStays(t *testing.T, change func(Options) Options) {
+	t.Helper()
+	w := open(t, change(options(t, t.TempDir())))
 	f := func(placement, script string) {
 		t.Helper()
 		dir := t.TempDir()
