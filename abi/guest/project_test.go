@@ -27,6 +27,11 @@ func TestProjectsBuildAndPass(t *testing.T) {
 			if !strings.Contains(out, "2 cases: 2 ok, 0 failed, 0 in error") {
 				t.Errorf("no cases were run:\n%s", out)
 			}
+			for line := range strings.Lines(out) {
+				if f := strings.Fields(line); len(f) > 1 && (f[1] == "warn" || f[1] == "fail") {
+					t.Errorf("plugin check: %s", line)
+				}
+			}
 			module := filepath.Join(dir, "sort", "sort.wasm")
 			run(t, dir, poise, "plugin", "run", module, "--nodes", fleet, "--job", "{job: j, request: {cpu: 4}}")
 			run(t, dir, poise, "plugin", "bench", module)
