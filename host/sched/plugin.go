@@ -34,7 +34,7 @@ func (p Policy) With(a Activation) (Policy, error) {
 	base := p
 	stacked := Policy{
 		Name: a.Name, Filters: append([]Filter{}, p.Filters...), Scorer: p.Scorer, ProtectDevices: p.ProtectDevices,
-		Ties: p.Ties, Seed: p.Seed, Order: p.Order, WantsProfile: p.WantsProfile || a.WantsProfile,
+		Ties: p.Ties, Seed: p.Seed, Order: p.Order, SeededDevices: p.SeededDevices, WantsProfile: p.WantsProfile || a.WantsProfile,
 		OnFailure: a.OnFailure, Fallback: &base,
 	}
 	if a.Plugin.Filters() {
@@ -52,7 +52,10 @@ func (p Policy) With(a Activation) (Policy, error) {
 	switch {
 	case !a.Plugin.Scores():
 	case a.Weight == 0:
-		stacked.Scorer, stacked.ProtectDevices, stacked.WantsProfile = a.Plugin, false, a.WantsProfile
+		stacked.Scorer, stacked.ProtectDevices, stacked.SeededDevices = a.Plugin, false, false
+		if len(p.Filters) == 0 && stacked.OnFailure == Reject {
+			stacked.WantsProfile = a.WantsProfile // the base's scorer is out of use
+		}
 	default:
 		combined, err := NewCombined(
 			Part{Name: p.Name, Scorer: p.Scorer, Lo: a.BaseRange[0], Hi: a.BaseRange[1], Weight: 1},

@@ -116,22 +116,24 @@ type Policy struct {
 	WantsProfile bool
 }
 
-// parts are the filters and the scorer, or those that it combines, each once.
+// parts are the filters and the scorer, or those that it combines at any depth,
+// each once.
 func (p *Policy) parts() []any {
 	var all []any
-	add := func(part any) {
+	var add func(part any)
+	add = func(part any) {
+		if c, ok := part.(*Combined); ok {
+			for k := range c.parts {
+				add(c.parts[k].Scorer)
+			}
+			return
+		}
 		if !slices.Contains(all, part) {
 			all = append(all, part)
 		}
 	}
 	for _, f := range p.Filters {
 		add(f)
-	}
-	if c, ok := p.Scorer.(*Combined); ok {
-		for k := range c.parts {
-			add(c.parts[k].Scorer)
-		}
-		return all
 	}
 	add(p.Scorer)
 	return all
