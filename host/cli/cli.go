@@ -86,7 +86,7 @@ func newRoot(s Streams) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newVersion(s), newCompile(s))
+	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newConfig(s), newVersion(s), newCompile(s))
 	return root
 }
 

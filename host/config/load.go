@@ -70,8 +70,12 @@ func merge(all []setting, layers []*layer, environ []string) (*Loaded, error) {
 			continue
 		}
 		v := k.Get(s.name)
-		if text, ok := v.(string); ok && s.file && text != "" && !filepath.IsAbs(text) {
-			v = filepath.Join(folders[s.name], text)
+		if text, ok := textOf(v); ok && s.file && text != "" && !filepath.IsAbs(text) {
+			full, err := filepath.Abs(filepath.Join(folders[s.name], text))
+			if err != nil {
+				return nil, Problems{{Key: s.name, Value: text, Expected: err.Error(), Origin: l.Origin(s.name)}}
+			}
+			v = full
 		}
 		if !s.read(&l.Config, v) {
 			value, _ := textOf(v)

@@ -34,6 +34,15 @@ func flags(t *testing.T, args ...string) *pflag.FlagSet {
 	return fs
 }
 
+func absolute(t *testing.T, name string) string {
+	t.Helper()
+	full, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return full
+}
+
 func TestLoadDefaults(t *testing.T) {
 	f := func(dir string, env ...string) {
 		t.Helper()
@@ -65,7 +74,7 @@ func TestLoadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Defaults()
-	want.DataDir, want.API.Socket = "testdata/state", "testdata/state/poise.sock"
+	want.DataDir, want.API.Socket = absolute(t, "testdata/state"), absolute(t, "testdata/state/poise.sock")
 	want.API.Listen, want.API.MaxBody, want.API.Rate = "[::1]:7433", 8<<20, 100
 	want.Engine.Kind, want.Engine.SimScale = "sim", 3600
 	want.Store.Retention = 90 * 24 * time.Hour
@@ -140,7 +149,7 @@ func TestWholeValues(t *testing.T) {
 	if want := []string{"memory", "nvidia.com/gpu"}; !reflect.DeepEqual(c.Model.Features, want) {
 		t.Errorf("features %v, want %v", c.Model.Features, want)
 	}
-	if c.Scheduler.ProtectDevices || c.DataDir != "here" || c.Policy.Path != filepath.Join(filepath.Dir(o.File), "p.wasm") {
+	if c.Scheduler.ProtectDevices || c.DataDir != absolute(t, "here") || c.Policy.Path != filepath.Join(filepath.Dir(o.File), "p.wasm") {
 		t.Errorf("protect_devices %v, data_dir %s, path %s", c.Scheduler.ProtectDevices, c.DataDir, c.Policy.Path)
 	}
 }

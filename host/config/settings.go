@@ -117,6 +117,6 @@ func (c *Config) conflicts() []Problem {
 		clash(c.Policy.Weight != 0, "policy.weight", printReal(c.Policy.Weight), expected)
 		clash(c.Policy.OnFailure != "", "policy.on_failure", c.Policy.OnFailure, expected)
 	}
-	clash(len(c.API.Socket) > maxSocket, "api.socket", c.API.Socket, "a path of at most 107 bytes, or a shorter data_dir")
+	clash(len(c.API.Socket) > maxSocket, "api.socket", c.API.Socket, "a path of at most 107 bytes; a shorter data_dir makes a shorter one")
 	return found
 }
