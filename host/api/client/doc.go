@@ -6,3 +6,7 @@
 // JSON is a job document; every error of a method is a poise.Error whose kind is
 // that of the daemon's, or Unavailable where the daemon does not answer.
 package client
+
+// DefaultTenant is the one tenant that there is where nobody has to say who
+// they are.
+const DefaultTenant = "default"

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Limits are what one caller may ask for.
+type Limits struct {
+	MaxBody int64   // bytes of a request's body
+	Rate    float64 // requests per second and tenant
+	Burst   int     // requests of a tenant at once above the rate
+}
+
+// maxStreams bounds the event streams and followed logs that are open at once:
+// each holds a connection for as long as its reader likes.
+const maxStreams = 1024
+
+// limiter lets requests in.
+type limiter struct {
+	limits func() Limits
+
+	mu      sync.Mutex
+	tenants map[poise.TenantID]*rate.Limiter
+}
+
+// allow says whether a tenant may have one more request now.
+func (l *limiter) allow(tenant poise.TenantID, lim Limits) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.tenants[tenant]
+	if t == nil {
+		t = rate.NewLimiter(rate.Limit(lim.Rate), lim.Burst)
+		l.tenants[tenant] = t
+	}
+	if t.Limit() != rate.Limit(lim.Rate) {
+		t.SetLimit(rate.Limit(lim.Rate))
+	}
+	if t.Burst() != lim.Burst {
+		t.SetBurst(lim.Burst)
+	}
+	return t.Allow()
+}
+
+type tenantKey struct{}
+
+// tenantOf gives whose request it is.
+func tenantOf(ctx context.Context) poise.TenantID { return ctx.Value(tenantKey{}).(poise.TenantID) }
+
+// admit finds out whose a request is, counts it, and reads its body as a whole,
+// so that no handler waits for a slow sender and none sees half a request.
+func (s *server) admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lim := s.limits.limits()
+		tenant, err := s.tenant(r)
+		if err != nil {
+			writeProblem(w, refuse(r.Context(), s.log, "tell the tenant", err))
+			return
+		}
+		if !s.limits.allow(tenant, lim) {
+			writeProblem(w, newProblem(http.StatusTooManyRequests, poise.Limit,
+				fmt.Sprintf("more than %v requests a second of tenant %s, expected fewer", lim.Rate, tenant)))
+			return
+		}
+		body, refused := readBody(w, r, lim.MaxBody)
+		if refused != nil {
+			w.Header().Set("Connection", "close") // the rest of the body is not wanted
+			writeProblem(w, *refused)
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem) {
+	var p problem
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.As(err, &large):
+		p = newProblem(http.StatusRequestEntityTooLarge, poise.Limit, fmt.Sprintf("body: more than %d bytes, expected at most that", most))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		p = newProblem(http.StatusRequestTimeout, poise.Invalid, "body: not there in time, expected all of it at once")
+	default:
+		p = newProblem(http.StatusBadRequest, poise.Invalid, "body: broken off, expected all of it")
+	}
+	return nil, &p
+}
