@@ -35,7 +35,7 @@ func Run(args []string, s Streams) int {
 	if err == nil {
 		return 0
 	}
-	var child compileFailed
+	var child childFailed
 	if errors.As(err, &child) {
 		return int(child) // its parent reads the rest
 	}
@@ -86,7 +86,7 @@ func newRoot(s Streams) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newConfig(s), newVersion(s), newCompile(s))
+	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newConfig(s), newServe(s), newVersion(s), newCompile(s), newShim())
 	return root
 }
 

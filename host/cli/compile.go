@@ -8,10 +8,10 @@ import (
 	"github.com/poise-sched/poise/host/policy"
 )
 
-// compileFailed is how the compile child says that it could not answer.
-type compileFailed int
+// childFailed is how a child process of the program says that it failed.
+type childFailed int
 
-func (compileFailed) Error() string { return "compile child" }
+func (childFailed) Error() string { return "child process" }
 
 // newCompile is the hidden command that compiles a module from standard input in
 // a process of its own.
@@ -22,7 +22,7 @@ func newCompile(s Streams) *cobra.Command {
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := policy.RunCompileChild(os.Stdin, s.Out, args); code != 0 {
-				return compileFailed(code)
+				return childFailed(code)
 			}
 			return nil
 		},

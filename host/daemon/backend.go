@@ -29,7 +29,7 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 		if err != nil {
 			return nil, err
 		}
-		own[i] = Spec{Job: j, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir}
+		own[i] = Spec{Job: j.Job, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir}
 	}
 	hash := specsHash(own)
 	if key != "" {
@@ -261,10 +261,11 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 // Plan implements api.Backend: a dry run on the live state, on the pipeline that
 // decides. Where that is at work elsewhere it is not waited for.
 func (d *Daemon) Plan(ctx context.Context, tenant poise.TenantID, spec client.JobSpec) (client.Why, error) {
-	j, err := api.ParseJob(spec)
+	read, err := api.ParseJob(spec)
 	if err != nil {
 		return client.Why{}, err
 	}
+	j := read.Job
 	j.ID, j.Tenant = "plan", tenant
 	if j.Name == "" {
 		j.Name = "plan"

@@ -23,6 +23,7 @@ import (
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
+	"github.com/poise-sched/poise/host/telemetry"
 )
 
 // Options are what a Daemon is made of beside its configuration.
@@ -48,6 +49,7 @@ type Daemon struct {
 	began   time.Time
 	ready   atomic.Bool
 	follows follows
+	metrics *telemetry.Metrics
 }
 
 // now is the daemon's clock.
@@ -116,7 +118,11 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 
 // openEngines makes the engines of the configured kind.
 func (d *Daemon) openEngines(c *config.Config) error {
-	d.sim = sim.New(sim.Options{Scale: c.Engine.SimScale, Now: now})
+	s, err := sim.New(sim.Options{Scale: c.Engine.SimScale})
+	if err != nil {
+		return err
+	}
+	d.sim = s
 	if c.Engine.Kind == "sim" {
 		return nil
 	}
@@ -293,6 +299,9 @@ func unavailable(ctx context.Context) error {
 func (d *Daemon) Close() error {
 	if d.local != nil {
 		_ = d.local.Close()
+	}
+	if d.sim != nil {
+		_ = d.sim.Close()
 	}
 	if d.plugins.engine != nil {
 		_ = d.plugins.engine.Close(context.Background())

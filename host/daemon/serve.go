@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/poise-sched/poise/host/api"
+	"github.com/poise-sched/poise/host/config"
+	"github.com/poise-sched/poise/host/telemetry"
+)
+
+// Serve runs a daemon with its API until ctx ends: on the configured address and
+// on the socket of the data directory. ready is called with both once requests
+// are answered.
+func Serve(ctx context.Context, o Options, ready func(address, socket string)) error {
+	d, err := Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	registry := prometheus.NewRegistry()
+	if d.metrics, err = telemetry.New(registry, o.Version); err != nil {
+		return err
+	}
+	c := &o.Config.Current().Config
+	listeners, err := listen(c)
+	if err != nil {
+		return err
+	}
+	server := api.Server(api.New(d, api.Options{
+		Log: o.Log, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Limits: d.apiLimits,
+	}), api.Timeouts{Request: c.API.RequestTimeout, Idle: c.API.IdleTimeout})
+	g, ctx := errgroup.WithContext(ctx)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	for _, l := range listeners {
+		g.Go(func() error {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+	}
+	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error { return d.watchConfig(ctx) })
+	g.Go(func() error {
+		<-ctx.Done()
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.API.ShutdownTimeout)
+		defer cancel()
+		if err := server.Shutdown(within); err != nil {
+			return server.Close()
+		}
+		return nil
+	})
+	ready(listeners[0].Addr().String(), c.API.Socket)
+	return g.Wait()
+}
+
+// listen opens the address and the socket. A socket that a daemon left behind
+// when it was killed is replaced: the store's lock says that none runs.
+func listen(c *config.Config) ([]net.Listener, error) {
+	tcp, err := net.Listen("tcp", c.API.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("api.listen: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.API.Socket), 0o700); err != nil {
+		return nil, fmt.Errorf("api.socket: %w", err)
+	}
+	_ = os.Remove(c.API.Socket)
+	socket, err := net.Listen("unix", c.API.Socket)
+	if err != nil {
+		_ = tcp.Close()
+		return nil, fmt.Errorf("api.socket: %w", err)
+	}
+	if err := os.Chmod(c.API.Socket, 0o600); err != nil {
+		return nil, fmt.Errorf("api.socket: %w", err)
+	}
+	return []net.Listener{tcp, socket}, nil
+}
+
+func (d *Daemon) apiLimits() api.Limits {
+	c := &d.options.Config.Current().Config.API
+	return api.Limits{MaxBody: int64(c.MaxBody), Rate: c.Rate, Burst: int(c.Burst)}
+}
+
+// watchConfig takes up changes of the configuration: when the file changes, and
+// on SIGHUP.
+func (d *Daemon) watchConfig(ctx context.Context) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	g, ctx := errgroup.WithContext(ctx)
+	apply := func(c *config.Config) error { return d.apply(ctx, c) }
+	g.Go(func() error { return d.options.Config.Watch(ctx, apply, d.reloaded) })
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-hangup:
+				d.reloaded(d.options.Config.Reload(apply))
+			}
+		}
+	})
+	err := g.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// apply puts what may change while the daemon runs in force.
+func (d *Daemon) apply(ctx context.Context, c *config.Config) error {
+	st, err := d.plugins.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	return d.do(ctx, func(core *core) error {
+		if len(st.symbols.Labels)+len(st.symbols.Values) > 0 {
+			if err := core.event(st.symbols); err != nil {
+				return err
+			}
+		}
+		core.loop.Open(theLane, st.policy, st.guest != nil)
+		if core.classes != nil {
+			core.loop.UseModel(core.classes)
+		}
+		return nil
+	})
+}
+
+// reloaded says what became of a new configuration.
+func (d *Daemon) reloaded(s config.Status) {
+	if s.Err != nil {
+		d.log.Error("configuration not taken up, the one before stays in force", "error", s.Err)
+	} else {
+		d.log.Info("configuration taken up", "changed", s.Changed, "after_restart", s.Restart)
+	}
+	d.metrics.ConfigReload(time.Now(), s.Err == nil, len(s.Restart))
+}
