@@ -55,20 +55,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A reload mixes new live settings with old others, so no rule may join them.
-func TestConflictsAreNotLive(t *testing.T) {
+// A reload mixes new live settings with old others, so a rule joins only
+// settings of one sort.
+func TestConflictsMix(t *testing.T) {
 	c := Defaults()
 	c.Policy.Weight, c.Policy.OnFailure, c.Policy.Params = 1, "reject", map[string]string{"a": "1"}
 	c.Policy.Limits.Memory, c.Policy.Limits.GoMemory, c.Queue.RetryBase = 1, 1, day
 	c.API.Socket = strings.Repeat("s", maxSocket+1)
+	with := map[string]string{
+		"policy.weight": "policy.path", "policy.on_failure": "policy.path", "policy.params": "policy.path",
+		"policy.limits.memory": "policy.limits.memory", "policy.limits.go_memory": "policy.limits.go_memory",
+		"queue.retry_base": "queue.retry_max", "api.socket": "data_dir",
+	}
 	found := c.conflicts()
-	if len(found) != 7 {
-		t.Errorf("%d conflicts, want 7: %v", len(found), found)
+	if len(found) != len(with) {
+		t.Errorf("%d conflicts, want %d: %v", len(found), len(with), found)
 	}
 	all := settings()
 	for _, p := range found {
-		if s := lookUp(all, p.Key); s == nil || s.live {
-			t.Errorf("%s: live or unknown", p.Key)
+		if a, b := lookUp(all, p.Key), lookUp(all, with[p.Key]); a == nil || b == nil || a.live != b.live {
+			t.Errorf("%s and %q: unknown, or one is taken up while the daemon runs and the other is not", p.Key, with[p.Key])
 		}
 	}
 }
