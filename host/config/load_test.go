@@ -232,6 +232,9 @@ func TestWrongFiles(t *testing.T) {
 	f("cluster: {name: [a]}", "FILE:1: cluster.name: expected a name")
 	f("model: {features: []}", "FILE:1: model.features: expected 1 to 16")
 	f("policy: {path: x, params: {a: {b: 1}}}", "FILE:1: policy.params: expected at most 256 names")
+	f("api: {listen: \"\"}", "FILE:1: api.listen: expected host:port")
+	f("api: {listen: localhost}", `FILE:1: api.listen: "localhost", expected host:port`)
+	f("api: {listen: \"localhost:70000\"}", `FILE:1: api.listen: "localhost:70000", expected host:port`)
 	f("12: x", `FILE:1: 12: "x", expected a known setting`)
 	o := config.Options{File: filepath.Join(t.TempDir(), "none.yaml")}
 	compare(t, problems(t, o), "FILE: expected a file, there is none")
@@ -250,7 +253,6 @@ func TestRightFiles(t *testing.T) {
 	f("# nothing\n")
 	f("---\nlog: {level: info}\n")
 	f("%YAML 1.1\n---\nlog: {level: info}\n")
-	f("api: {listen: \"\"}\n")
 	f("policy: {params: {}}\n")
 	f("api: {listen: \":7433\"}\nlog: # nothing set\n")
 }

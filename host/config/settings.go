@@ -14,7 +14,7 @@ func settings() []setting {
 	return []setting{
 		path(one("data_dir", "where the daemon keeps its state", text("a path", anything), func(c *Config) *string { return &c.DataDir })),
 
-		one("api.listen", "address of the HTTP API; empty for none", text("host:port such as 127.0.0.1:7433, or nothing", isAddress), func(c *Config) *string { return &c.API.Listen }),
+		one("api.listen", "address of the HTTP API", text("host:port such as 127.0.0.1:7433", isAddress), func(c *Config) *string { return &c.API.Listen }),
 		path(one("api.socket", "Unix socket of the HTTP API, poise.sock in data_dir when not set", text("a path of at most 107 bytes", func(s string) bool { return len(s) <= maxSocket }), func(c *Config) *string { return &c.API.Socket })),
 		running(one("api.max_body", "largest body of a request", size(1<<10, 1<<30), func(c *Config) *Size { return &c.API.MaxBody })),
 		running(one("api.rate", "requests per second and tenant", decimal(0.1, 1e6), func(c *Config) *float64 { return &c.API.Rate })),
@@ -83,11 +83,9 @@ const (
 	maxSocket = 107 // of sockaddr_un on Linux, without the closing zero
 )
 
-// isAddress leaves the look-up of the host to who listens.
+// isAddress leaves the look-up of the host to who listens. Nothing is no address:
+// it would be a port of the system's choice on every interface.
 func isAddress(s string) bool {
-	if s == "" {
-		return true
-	}
 	_, port, err := net.SplitHostPort(s)
 	if err != nil {
 		return false
