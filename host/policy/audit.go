@@ -51,13 +51,18 @@ func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, 
 	if g.small != nil {
 		g.small.pass = 0 // so that it is set back first
 	}
+	// The job does not pay for it: each call gets the fuel of a whole one, which was
+	// enough for these rows among others.
+	left := p.left
+	defer func() { p.left = left }()
 	for at := 0; at < len(again); {
 		rest := again[at:]
-		n := min(len(rest), p.least)
+		n := min(len(rest), smallRows)
 		s, f := g.slot(n)
 		if f != nil {
-			return false
+			return true // no instance, no evidence
 		}
+		p.left = g.limits.CallFuel
 		if _, _, f := g.call(s, export, window{candidates: n, rows: n}, rest); f != nil {
 			g.discard(s)
 			return false

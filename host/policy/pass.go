@@ -18,6 +18,7 @@ type pass struct {
 	perRow int64 // fuel that a row adds to the budget
 	left   int64 // fuel
 	limit  int   // rows of the next call
+	most   int   // rows that a call may have: fewer than one that ran out of fuel
 	least  int   // rows of a call that a full call's fuel is enough for, as budgeted
 	audit  bool
 	sample []uint32 // scratch of the audit
@@ -38,8 +39,11 @@ func (g *Guest) begin(snap *state.Snapshot, job *state.Job) {
 	if m.WantsProfile {
 		p.perRow += g.limits.ShapeFuel * int64(len(g.profile.Shapes)) * int64(max(1, g.mirror.devices))
 	}
+	// No row can use more than a call has.
+	p.perRow = min(p.perRow, g.limits.CallFuel)
 	p.left = g.limits.JobFuel
 	p.limit = int(min(max(g.limits.CallFuel/p.perRow, 1), abi.MaxRows))
+	p.most = abi.MaxRows
 	p.least = min(p.limit, smallRows)
 	p.audit = g.rowPure()
 }
@@ -65,7 +69,9 @@ func (g *Guest) ask(b *state.Batch, export string, read reader) error {
 	f := g.askRows(b, export, read)
 	if f == nil && audited != g.pass.audit {
 		// The audit found that it is not row-pure: begin again as for any other.
-		g.pass.number++
+		use := g.pass.use
+		g.begin(g.pass.snap, g.pass.job)
+		g.pass.use = use
 		f = g.askRows(b, export, read)
 	}
 	if f == nil {
@@ -85,13 +91,18 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 			return f
 		}
 		w := cut(rest, min(p.limit, s.layout.Sizes.Rows))
+		left := p.left
 		used, full, f := g.call(s, export, w, rest)
 		switch {
 		case f == nil:
 		case f.Code == abi.CodeFuel && full && w.rows > p.least:
-			// With fewer rows the same answers need less fuel.
+			// With fewer rows the same answers need less fuel. The budget is as before,
+			// and no other call of the pass gets as many rows: a guest that spins on
+			// large calls makes the host try few times.
 			g.discard(s)
-			p.limit = max(w.rows/2, p.least)
+			p.left = left
+			p.most = max(w.rows/2, p.least)
+			p.limit = p.most
 			continue
 		default:
 			g.discard(s)
@@ -118,7 +129,7 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 // if its rows cost what those of the last one did.
 func (g *Guest) nextLimit(used int64, rows int) int {
 	each := max(used/int64(rows), 1)
-	return int(min(max(g.limits.CallFuel*3/4/each, int64(g.pass.least)), abi.MaxRows))
+	return int(min(max(g.limits.CallFuel*3/4/each, int64(g.pass.least)), int64(g.pass.most)))
 }
 
 // call lays rows out and makes one call. full says that it had the fuel of a

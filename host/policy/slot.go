@@ -12,6 +12,7 @@ type slot struct {
 	in     *instance
 	layout *abi.Layout
 	base   uint32 // pointer to the arena
+	wanted int    // rows that it was to have room for: the guest may have had no memory for them
 	pass   uint64 // the pass that it was set up for
 }
 
@@ -29,7 +30,7 @@ func (g *Guest) slot(rows int) (*slot, *Fault) {
 		room = min(max(1<<bits.Len(uint(g.mirror.rows-1)), 2*smallRows), abi.MaxRows)
 	}
 	s := *place
-	if s != nil && !g.roomy(s.layout) {
+	if s != nil && (s.wanted < room || !g.roomy(s.layout)) {
 		g.discard(s)
 		s = nil
 	}
@@ -83,7 +84,7 @@ func (g *Guest) newSlot(rows int) (*slot, *Fault) {
 	if f != nil {
 		return nil, f
 	}
-	for ; ; rows /= 2 {
+	for wanted := rows; ; rows /= 2 {
 		s := g.sizes(rows)
 		// Room to grow, so that a new value or shape does not mean a new instance.
 		s.Shapes, s.ShapeModels = roundUp(s.Shapes), roundUp(s.ShapeModels)
@@ -111,7 +112,7 @@ func (g *Guest) newSlot(rows int) (*slot, *Fault) {
 			in.close()
 			return nil, asFault(abi.CodeTrap, err)
 		}
-		return &slot{in: in, layout: layout, base: base}, nil
+		return &slot{in: in, layout: layout, base: base, wanted: wanted}, nil
 	}
 }
 
