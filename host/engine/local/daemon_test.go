@@ -33,7 +33,7 @@ func runDaemon(args []string) int {
 	}
 	from, _ := strconv.Atoi(args[2])
 	to, _ := strconv.Atoi(args[3])
-	e, err := New(Options{Dir: args[0], Shim: []string{self, "task-shim"}, Now: present})
+	e, err := New(Options{Dir: args[0], Shim: shimOf(self), Now: present})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
