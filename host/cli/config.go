@@ -114,7 +114,7 @@ func checkConfig(s Streams, o *configOptions) error {
 				set++
 			}
 		}
-		fmt.Fprintf(s.Out, "right: %d settings are set, the rest are defaults\n", set)
+		fmt.Fprintf(s.Out, "right: %d set, the rest at their defaults\n", set)
 	}
 	return nil
 }

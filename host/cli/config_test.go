@@ -70,8 +70,8 @@ func TestConfigCheck(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s\nwant exit %d\n%s%s", args, got, out, errs, code, wantOut, wantErr)
 		}
 	}
-	f(0, "right: 0 settings are set, the rest are defaults\n", "")
-	f(0, "right: 4 settings are set, the rest are defaults\n", "", "--file", configFile)
+	f(0, "right: 0 set, the rest at their defaults\n", "")
+	f(0, "right: 4 set, the rest at their defaults\n", "", "--file", configFile)
 	f(1, "", "poise: configuration: 2 problems\n  FILE:2: api.lisen: \":80\", expected a known setting, the nearest is api.listen\n"+
 		"  FILE:4: log.level: \"loud\", expected one of debug, info, warn, error\n", "--file", bad)
 	f(1, "", `poise: configuration: --queue.step: queue.step: "soon", expected a duration`, "--queue.step=soon")
