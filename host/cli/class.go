@@ -30,7 +30,7 @@ func newClass(s Streams) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newClassBuild(s))
+	cmd.AddCommand(newClassBuild(s), newClassList(s), newClassShow(s), newClassRebuild(s))
 	return cmd
 }
 

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+func newClassList(s Streams) *cobra.Command {
+	return classesCommand(s, "list [flags]", "List the classes of the daemon's nodes", (*client.Client).Classes)
+}
+
+func newClassRebuild(s Streams) *cobra.Command {
+	return classesCommand(s, "rebuild [flags]", "Find the classes of the daemon's nodes anew", (*client.Client).RebuildClasses)
+}
+
+func classesCommand(s Streams, use, short string, list func(*client.Client, context.Context) ([]client.Class, error)) *cobra.Command {
+	var o output
+	r := &remote{}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				classes, err := list(c, ctx)
+				if err != nil {
+					return err
+				}
+				return o.print(s.Out, classes, func(w io.Writer) error { return classTable(w, classes) })
+			})
+		},
+	}
+	r.addFlags(cmd)
+	o.addFlag(cmd)
+	return cmd
+}
+
+func classTable(w io.Writer, classes []client.Class) error {
+	t := rows{{"CLASS", "NODES", "CPU", "MEMORY", "GIB/CORE", "DEVICES"}}
+	for i := range classes {
+		k := &classes[i]
+		t.add(k.Name, fmt.Sprint(k.Nodes), classRange(k, "cpu"), classRange(k, "memory"), fmt.Sprintf("%.3g", k.Ratio), classDevices(k))
+	}
+	return t.write(w, "classes")
+}
+
+// classRange prints what the nodes of a class have of a resource.
+func classRange(k *client.Class, resource string) string {
+	for _, r := range k.Capacity {
+		switch {
+		case r.Resource != resource:
+		case r.Least == r.Most:
+			return string(r.Most)
+		default:
+			return fmt.Sprintf("%s-%s", r.Least, r.Most)
+		}
+	}
+	return ""
+}
+
+func classDevices(k *client.Class) string {
+	var parts []string
+	for _, d := range k.Devices {
+		count := fmt.Sprint(d.Most)
+		if d.Least != d.Most {
+			count = fmt.Sprintf("%d-%d", d.Least, d.Most)
+		}
+		parts = append(parts, strings.TrimSpace(count+" "+d.Kind+" "+d.Model))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shownClass is a class with its nodes.
+type shownClass struct {
+	Class client.Class  `json:"class"`
+	Nodes []client.Node `json:"nodes"`
+}
+
+func newClassShow(s Streams) *cobra.Command {
+	var o output
+	r := &remote{}
+	cmd := &cobra.Command{
+		Use: "show CLASS [flags]", Short: "Show a class and its nodes", Args: named("class", 1),
+		ValidArgsFunction: r.complete(1, classNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				shown, err := showClass(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				return o.print(s.Out, shown, func(w io.Writer) error {
+					if err := classFacts(w, &shown.Class); err != nil {
+						return err
+					}
+					fmt.Fprintln(w)
+					return nodeTable(w, shown.Nodes)
+				})
+			})
+		},
+	}
+	r.addFlags(cmd)
+	o.addFlag(cmd)
+	return cmd
+}
+
+func showClass(ctx context.Context, c *client.Client, name string) (*shownClass, error) {
+	classes, err := c.Classes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for i := range classes {
+		if classes[i].Name == name {
+			nodes, err := listNodes(ctx, c, client.NodeFilter{Class: name})
+			return &shownClass{classes[i], nodes}, err
+		}
+		known = append(known, classes[i].Name)
+	}
+	return nil, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("class %q", name), Detail: "no such class, expected one of " + strings.Join(known, ", ")}
+}
+
+func classFacts(w io.Writer, k *client.Class) error {
+	pairs := []string{"class", k.Name, "id", fmt.Sprint(k.ID), "model", fmt.Sprintf("build %d", k.Build), "nodes", fmt.Sprint(k.Nodes)}
+	for _, r := range k.Capacity {
+		pairs = append(pairs, r.Resource, classRange(k, r.Resource))
+	}
+	pairs = append(pairs, "devices", classDevices(k), "median cpu", string(k.MedianCPU), "median memory", string(k.MedianMemory),
+		"GiB per core", fmt.Sprintf("%.3g", k.Ratio))
+	if k.Pinned {
+		pairs = append(pairs, "pinned", "yes, an operator's own class")
+	}
+	return facts(w, pairs...)
+}

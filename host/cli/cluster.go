@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poise-sched/poise/host/api/client"
+)
+
+func newCluster(s Streams) *cobra.Command {
+	r := &remote{}
+	return group("cluster", "Let sets of nodes join and leave", r, newClusterJoin(s, r), newClusterList(s, r), newClusterLeave(s, r))
+}
+
+func newClusterJoin(s Streams, r *remote) *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "join NAME FILE [flags]", Short: "Let the nodes of a file join as a cluster, all or none",
+		Long: "Let the nodes of a file join as a cluster, all or none. With --follow, the daemon reads the file\n" +
+			"itself, on its own machine, and keeps the cluster's nodes equal to it as it changes.",
+		Example: "  poise cluster join lab examples/fleets/mixed.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%d arguments, expected the cluster's name and a file of nodes", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var specs []client.NodeSpec
+			inventory := ""
+			if follow {
+				full, err := filepath.Abs(args[1])
+				if err != nil {
+					return err
+				}
+				inventory = full
+			} else {
+				list, err := nodeSpecsOf(args[1])
+				if err != nil {
+					return err
+				}
+				specs = list
+			}
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				k, err := c.JoinCluster(ctx, args[0], specs, inventory)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(s.Out, "cluster %s joined: %d nodes, %d ready\n", cell(k.Name), k.Nodes, k.Ready)
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&follow, "follow", false, "the file is an inventory on the daemon's machine, which the daemon follows")
+	return cmd
+}
+
+func newClusterList(s Streams, r *remote) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use: "list [flags]", Short: "List clusters by name", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				list, err := c.Clusters(ctx)
+				if err != nil {
+					return err
+				}
+				return o.print(s.Out, list, func(w io.Writer) error {
+					t := rows{{"NAME", "NODES", "READY", "FOLLOWS"}}
+					for i := range list {
+						t.add(list[i].Name, fmt.Sprint(list[i].Nodes), fmt.Sprint(list[i].Ready), list[i].Follow)
+					}
+					return t.write(w, "clusters")
+				})
+			})
+		},
+	}
+	o.addFlag(cmd)
+	return cmd
+}
+
+func newClusterLeave(s Streams, r *remote) *cobra.Command {
+	return &cobra.Command{
+		Use: "leave CLUSTER", Short: "Let all nodes of a cluster leave", Args: named("cluster", 1),
+		ValidArgsFunction: r.complete(1, clusterNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				if err := c.LeaveCluster(ctx, args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(s.Out, "cluster %s left\n", cell(args[0]))
+				return err
+			})
+		},
+	}
+}

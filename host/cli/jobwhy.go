@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/manifest"
+	"github.com/poise-sched/poise/host/report"
+	"github.com/poise-sched/poise/host/state"
+)
+
+func newJobWhy(s Streams, r *remote) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use: "why JOB [flags]", Short: "Explain the latest decision on a job", Args: named("job", 1),
+		Long: "Explain the latest decision on a job: who was refused and why, who came nearest, and how the\n" +
+			"losses of the best came about.",
+		ValidArgsFunction: r.complete(1, jobNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				w, err := c.Why(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return o.print(s.Out, w, func(out io.Writer) error { return printWhy(out, &w) })
+			})
+		},
+	}
+	o.addFlag(cmd)
+	return cmd
+}
+
+// printWhy prints a decision as a simulation prints its own.
+func printWhy(out io.Writer, w *client.Why) error {
+	if w.Decision == nil {
+		reason := ""
+		if w.Job.Reason != "" {
+			reason = ": " + cell(w.Job.Reason)
+		}
+		_, err := fmt.Fprintf(out, "job %s (id %s) is %s, and nothing was decided on it yet%s\n", cell(w.Job.Name), cell(w.Job.ID), w.Job.State, reason)
+		return err
+	}
+	d, err := w.Decision.Poise()
+	if err != nil {
+		return err
+	}
+	spec, err := json.Marshal(w.Job.Spec)
+	if err != nil {
+		return err
+	}
+	read, err := manifest.DecodeSpec("the daemon's job", spec)
+	if err != nil {
+		return err
+	}
+	job := &state.Job{
+		ID: d.Job, Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
+		Shape: &state.Shape{Request: read.Request, Selectors: read.Selectors, Tolerations: read.Tolerations},
+	}
+	return report.Why(out, job, d, w.Attempt, w.Job.Attempts)
+}
