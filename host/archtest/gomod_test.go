@@ -16,6 +16,19 @@ var broughtIn = []string{
 	"github.com/inconshreveable/mousetrap", // cobra, on Windows
 	"golang.org/x/sys",                     // x/term
 	"golang.org/x/tools",                   // go-internal
+
+	// koanf
+	"github.com/fatih/structs", "github.com/fsnotify/fsnotify", "github.com/go-viper/mapstructure/v2", "github.com/knadh/koanf/maps",
+	"github.com/mitchellh/copystructure", "github.com/mitchellh/reflectwalk",
+	// client_golang
+	"github.com/beorn7/perks", "github.com/cespare/xxhash/v2", "github.com/kylelemons/godebug", "github.com/munnerz/goautoneg",
+	"github.com/prometheus/client_model", "github.com/prometheus/common", "github.com/prometheus/procfs", "google.golang.org/protobuf",
+	// gopsutil
+	"github.com/ebitengine/purego", "github.com/go-ole/go-ole", "github.com/lufia/plan9stats", "github.com/power-devops/perfstat",
+	"github.com/tklauser/go-sysconf", "github.com/tklauser/numcpus", "github.com/yusufpapurcu/wmi",
+	// sqlite
+	"github.com/dustin/go-humanize", "github.com/mattn/go-isatty", "github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft",
+	"modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory",
 }
 
 // goMod is what `go mod edit -json` prints, as far as it matters here.

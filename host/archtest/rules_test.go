@@ -82,7 +82,7 @@ var rules = map[string]rule{
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
 	},
 	"host/cli": {
-		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/api/client"},
+		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/engine/local", "host/telemetry", "host/api", "host/api/client"},
 		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term", "golang.org/x/sync"},
 	},
 	"cmd/poise": {may: []string{"host/cli"}},
