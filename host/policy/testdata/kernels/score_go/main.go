@@ -56,7 +56,7 @@ func rank(c *poise.Call, losses []float64) {
 	capacity3, allocated3 := gpu.capacity.Of(c)[:n], gpu.allocated.Of(c)[:n]
 	request3, scale3 := gpu.needs(c)
 	zones, classes := zone.Of(c)[:n], class.Of(c)[:n]
-	inZone, inClass := wantedZone.Of(c), uint32(wantedClass.Of(c))
+	inZone, inClass := wantedZone.Of(c), poise.Symbol(wantedClass.Of(c))
 	for row := range losses {
 		left0 := capacity0[row] - allocated0[row] - request0
 		left1 := capacity1[row] - allocated1[row] - request1
