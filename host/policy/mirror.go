@@ -22,8 +22,9 @@ type mirror struct {
 	started  bool
 
 	rows       int
-	hasDevices bool // a column devices is wanted
-	devices    int  // device slots a row, as many as any node has had
+	hasDevices bool                      // a column devices is wanted
+	devices    int                       // device slots a row, as many as any node has
+	withSlots  [poise.MaxDevices + 1]int // nodes by their number of devices
 	data       [][]byte
 	stride     []int
 	seen       []rowSeen
@@ -41,6 +42,7 @@ type mirror struct {
 // rowSeen is what of a row is in the sums over the fleet.
 type rowSeen struct {
 	present   bool
+	devices   int
 	described uint64
 	capacity  []int64 // per dimension of the plugin
 	allocated []int64
@@ -63,6 +65,7 @@ func newMirror(m *abi.Manifest) *mirror {
 // restart forgets all rows and makes room for so many devices on each.
 func (r *mirror) restart(devices int) {
 	r.started, r.rows, r.devices, r.seen = false, 0, devices, nil
+	clear(r.withSlots[:])
 	r.fleet = newFleetSums(len(r.dims))
 	r.domains = make([]domainCounts, len(r.manifest.Domains))
 	for i := range r.domains {
@@ -84,6 +87,9 @@ func (r *mirror) follow(snap *state.Snapshot) {
 		}
 		r.started = false // rows may have had a dimension that was not looked up
 	}
+	if snap.Rows() < r.rows {
+		r.restart(r.devices) // an older snapshot, from before some rows
+	}
 	changes, ok := snap.ChangesSince(r.version)
 	if !ok || !r.started || len(changes) > snap.Rows() {
 		changes = nil
@@ -100,10 +106,26 @@ func (r *mirror) follow(snap *state.Snapshot) {
 		}
 		r.update(snap, row)
 	}
+	// The number of slots is what the snapshot says, whatever was before: guests
+	// see it, and budgets go by it.
+	if most := r.mostDevices(); r.hasDevices && most < r.devices {
+		r.restart(most)
+		r.follow(snap)
+		return
+	}
 	r.started, r.version = true, snap.Version()
 	if r.fleet.settle(r.seen) {
 		r.changes++
 	}
+}
+
+// mostDevices is the largest number of devices of a node.
+func (r *mirror) mostDevices() int {
+	most := len(r.withSlots) - 1
+	for most > 0 && r.withSlots[most] == 0 {
+		most--
+	}
+	return most
 }
 
 func (r *mirror) grow(rows int) {
@@ -172,6 +194,9 @@ func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) {
 			r.domains[i].remove(was.domain[i], s)
 		}
 	}
+	if was.present {
+		r.withSlots[was.devices]--
+	}
 	*s = rowSeen{present: present, capacity: was.capacity, allocated: was.allocated, domain: was.domain}
 	if !present {
 		if was.present && len(r.domains) > 0 {
@@ -179,7 +204,8 @@ func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) {
 		}
 		return
 	}
-	s.described, s.tasks = snap.Described(row), snap.Tasks(row)
+	s.described, s.tasks, s.devices = snap.Described(row), snap.Tasks(row), snap.Devices(row)
+	r.withSlots[s.devices]++
 	for d := range r.dims {
 		s.capacity[d], s.allocated[d] = r.amounts(snap, row, d)
 	}

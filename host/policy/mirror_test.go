@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"testing"
@@ -131,7 +133,7 @@ func checkSums(t *rapid.T, r *mirror, snap *state.Snapshot) {
 	for d := range sums {
 		sums[d] = new(big.Int)
 	}
-	nodes, absent := 0, 0
+	nodes, absent, devices := 0, 0, 0
 	type count struct{ nodes, red int }
 	zones := map[string]count{}
 	for row := range uint32(snap.Rows()) {
@@ -139,6 +141,7 @@ func checkSums(t *rapid.T, r *mirror, snap *state.Snapshot) {
 			continue
 		}
 		nodes++
+		devices = max(devices, snap.Devices(row))
 		for d := range r.dims {
 			capacity, _ := r.amounts(snap, row, d)
 			sums[d].Add(sums[d], big.NewInt(capacity))
@@ -163,6 +166,9 @@ func checkSums(t *rapid.T, r *mirror, snap *state.Snapshot) {
 		}
 		zones[zone] = c
 	}
+	if r.devices != devices {
+		t.Fatalf("%d device slots, expected %d", r.devices, devices)
+	}
 	if fleet.Nodes != nodes {
 		t.Fatalf("%d nodes, expected %d", fleet.Nodes, nodes)
 	}
@@ -179,6 +185,51 @@ func checkSums(t *rapid.T, r *mirror, snap *state.Snapshot) {
 	for _, v := range block.Values {
 		if c := zones[snap.Symbols()[v.Value]]; v.Nodes != c.nodes || v.TenantTasks != c.red {
 			t.Fatalf("zone %d: %+v, expected %+v", v.Value, v, c)
+		}
+	}
+}
+
+// A guest may be asked about a snapshot that is older than the last one, as where a
+// lane's answer came too late: it sees the fleet as it was then.
+func TestGuestFollowsOlderSnapshots(t *testing.T) {
+	g := guestOf(t, "echo", nil)
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.apply(g.Symbols())
+		g.mirror = newMirror(g.module.Manifest) // of another State
+		job := w.submit("red", request(1, 0, 0), nil)
+		snaps := []*state.Snapshot{w.state.Snapshot()}
+		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
+			w.step(t)
+			snaps = append(snaps, w.state.Snapshot())
+			snap := rapid.SampledFrom(snaps).Draw(t, "snapshot")
+			g.Prepare(snap, job)
+			checkSums(t, g.mirror, snap)
+			checkColumns(t, g, snap, job)
+		}
+	})
+}
+
+// checkColumns compares what does not depend on the job with the snapshot.
+func checkColumns(t *rapid.T, g *Guest, snap *state.Snapshot, job *state.Job) {
+	for i, c := range g.mirror.columns {
+		if perCall(c.Kind) || c.Kind == abi.Devices {
+			continue
+		}
+		for row := range uint32(snap.Rows()) {
+			b := g.mirror.data[i][int(row)*g.mirror.stride[i]:][:g.mirror.stride[i]]
+			got, want := 0.0, 0.0
+			if len(b) == 8 {
+				got = math.Float64frombits(binary.LittleEndian.Uint64(b))
+			} else {
+				got = float64(binary.LittleEndian.Uint32(b))
+			}
+			if snap.Present(row) {
+				want = element(snap, job, row, c)
+			}
+			if got != want {
+				t.Fatalf("column %+v of row %d: %v, expected %v", c, row, got, want)
+			}
 		}
 	}
 }
