@@ -266,12 +266,15 @@ func TestBindOnce(t *testing.T) {
 func TestManyShortTasks(t *testing.T) {
 	w := fresh(t)
 	dir := t.TempDir()
-	const tasks, lanes = 1000, 8
+	tasks, lanes := 1000, 8
+	if testing.Short() {
+		tasks = 100
+	}
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range lanes {
 		group.Go(func() {
-			for i := next.Add(1); i <= tasks; i = next.Add(1) {
+			for i := next.Add(1); i <= int64(tasks); i = next.Add(1) {
 				b := sh(fmt.Sprintf("p%d", i), "")
 				b.Command = []string{"/bin/mkdir", fmt.Sprintf("%s/%d", dir, i)}
 				if err := w.Bind(context.Background(), b); err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +57,7 @@ type world struct {
 	seen map[string][]engine.Status
 	news chan struct{}
 	stop func()
+	gone atomic.Bool // stopped
 }
 
 func open(t testing.TB, opt Options) *world {
@@ -80,14 +82,37 @@ func open(t testing.TB, opt Options) *world {
 		})
 	}()
 	w.stop = sync.OnceFunc(func() {
+		w.gone.Store(true)
 		cancel()
 		<-done
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(w.stop)
+	t.Cleanup(func() {
+		if !w.gone.Load() {
+			w.endAll()
+		}
+		w.stop()
+	})
 	return w
+}
+
+// endAll ends what a test has left running: it would outlive the test.
+func (w *world) endAll() {
+	var left []string
+	w.mu.Lock()
+	for p, all := range w.seen {
+		if !all[len(all)-1].State.Ended() {
+			left = append(left, p)
+		}
+	}
+	w.mu.Unlock()
+	for _, p := range left {
+		if err := w.Evict(context.Background(), p, 0); err == nil {
+			w.end(p)
+		}
+	}
 }
 
 func fresh(t testing.TB) *world { return open(t, options(t, t.TempDir())) }
