@@ -120,7 +120,7 @@ $(NODE_MODULES)/.bin/asc:
 	npm install --no-fund --no-audit --no-save --prefix $(@:%/node_modules/.bin/asc=%) $(ASC)
 
 verify: ## the committed modules are what their sources make: byte for byte with the compilers of plugin.yaml, else by their decisions
-	@out=$$(go test -count=1 -v -run '^TestModules' ./abi/guest) || { echo "$$out"; exit 1; }; \
+	@out=$$(POISE_VERIFY=1 go test -count=1 -v -run '^TestModules' ./abi/guest) || { echo "$$out"; exit 1; }; \
 	echo "$$out" | sed -n 's/^ *[a-z_]*_test.go:[0-9]*: //p'
 
 bench: ## measured figures: name, value, unit, goal, holds or falls short
