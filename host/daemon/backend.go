@@ -33,6 +33,8 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 	}
 	hash := specsHash(own)
 	if key != "" {
+		d.core.keys.hold(keyOf(tenant, key))
+		defer d.core.keys.release(keyOf(tenant, key))
 		rows, err := d.known(ctx, tenant, key, hash)
 		if err != nil || rows != nil {
 			return d.views(ctx, rows, err)
@@ -53,6 +55,8 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 	select {
 	case a := <-done:
 		return d.views(ctx, a.rows, a.err)
+	case <-d.core.stopped:
+		return nil, stopping()
 	case <-ctx.Done():
 		return nil, unavailable(ctx)
 	}
@@ -114,8 +118,7 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 	if err != nil {
 		return j, err
 	}
-	if n := len(places); n > 0 && row.State != stateWaiting {
-		p := &places[n-1]
+	if p, ok := lastPlace(places); ok && row.State != stateWaiting && row.State != stateWithdrawn {
 		j.Placement, j.Devices, j.Placed, j.Started = p.ID, p.Devices, client.At(poise.Time(p.Placed)), client.At(poise.Time(p.Started))
 		if p.Ended > 0 {
 			j.Ended = client.At(poise.Time(p.Ended))
@@ -202,9 +205,14 @@ func (d *Daemon) Cancel(ctx context.Context, tenant poise.TenantID, nameOrID str
 		return client.Job{}, err
 	}
 	if !client.JobState(row.State).Ended() {
-		done := make(chan error, 2)
+		done := make(chan error, 1)
 		err := d.do(ctx, func(c *core) error {
-			c.cancel(poise.JobID(row.ID), func(_ store.JobRow, err error) { done <- err })
+			c.cancel(poise.JobID(row.ID), func(err error) {
+				select {
+				case done <- err:
+				default: // there is one answer, the first
+				}
+			})
 			return nil
 		})
 		if err != nil {
@@ -215,6 +223,8 @@ func (d *Daemon) Cancel(ctx context.Context, tenant poise.TenantID, nameOrID str
 			if err != nil && poise.KindOf(err) != poise.Conflict {
 				return client.Job{}, err
 			}
+		case <-d.core.stopped:
+			return client.Job{}, stopping()
 		case <-ctx.Done():
 			return client.Job{}, unavailable(ctx)
 		}
@@ -243,10 +253,11 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 		return w, err
 	}
 	places, err := d.store.Placements(ctx, row.ID)
-	if err != nil || len(places) == 0 {
+	last, ok := lastPlace(places)
+	if err != nil || !ok {
 		return w, err
 	}
-	made, err := d.store.Decision(ctx, places[len(places)-1].Decision)
+	made, err := d.store.Decision(ctx, last.Decision)
 	if err != nil {
 		return w, err
 	}
@@ -297,7 +308,8 @@ func (d *Daemon) Logs(ctx context.Context, tenant poise.TenantID, nameOrID strin
 	if err != nil {
 		return nil, err
 	}
-	if len(places) == 0 || d.local == nil || d.engineOf(row.Node) != binder(d.local) {
+	last, ok := lastPlace(places)
+	if !ok || d.local == nil {
 		return nil, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("logs of job %q", row.Name), Detail: "it has not run on this machine, expected a job with a task here"}
 	}
 	opt := local.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: client.Moment(o.Since)}
@@ -307,7 +319,7 @@ func (d *Daemon) Logs(ctx context.Context, tenant poise.TenantID, nameOrID strin
 	case "stderr":
 		opt.Stream = local.Stderr
 	}
-	return d.local.Logs(ctx, places[len(places)-1].ID, opt)
+	return d.local.Logs(ctx, last.ID, opt)
 }
 
 // Decisions implements api.Backend.

@@ -153,7 +153,19 @@ func (d *Daemon) DrainNode(ctx context.Context, name string, drained bool) (clie
 
 // LeaveNode implements api.Backend.
 func (d *Daemon) LeaveNode(ctx context.Context, name string) error {
-	return d.durably(ctx, func(c *core) error { return c.leave(name) })
+	err := d.durably(ctx, func(c *core) error {
+		if err := c.leave(name); err != nil {
+			return err
+		}
+		c.publish()
+		return nil
+	})
+	if err == nil {
+		d.follows.mu.Lock()
+		defer d.follows.mu.Unlock()
+		delete(d.follows.heard, name)
+	}
+	return err
 }
 
 // Heartbeat implements api.Backend.
@@ -267,9 +279,22 @@ func (d *Daemon) LeaveCluster(ctx context.Context, name string) error {
 		return &poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("cluster %q", name), Detail: "it is this machine, expected another cluster"}
 	}
 	d.follows.mu.Lock()
+	f, followed := d.follows.files[name]
 	delete(d.follows.files, name)
 	d.follows.mu.Unlock()
-	return d.durably(ctx, func(c *core) error { return c.joinAll(name, nil) })
+	err := d.durably(ctx, func(c *core) error {
+		if err := c.joinAll(name, nil); err != nil {
+			return err
+		}
+		c.publish()
+		return nil
+	})
+	if err != nil && followed {
+		d.follows.mu.Lock()
+		defer d.follows.mu.Unlock()
+		d.follows.files[name] = f
+	}
+	return err
 }
 
 // Classes implements api.Backend.

@@ -40,8 +40,20 @@ func newFollows() follows {
 	return follows{files: map[string]followed{}, heard: map[string]time.Time{}}
 }
 
-// joinAll makes the nodes of a cluster those of the list.
+// joinAll makes the nodes of a cluster those of the list, or changes nothing.
 func (c *core) joinAll(cluster string, nodes []poise.Node) error {
+	for i := range nodes {
+		n := nodes[i]
+		n.Cluster = cluster
+		if err := n.Validate(); err != nil {
+			return err
+		}
+		if row, there := c.loop.State().Row(n.Name); there {
+			if err := sameCluster(&n, c.loop.State().View().Cluster(row)); err != nil {
+				return err
+			}
+		}
+	}
 	wanted := map[string]bool{}
 	for i := range nodes {
 		n := nodes[i]
@@ -98,6 +110,9 @@ func (d *Daemon) refollow(ctx context.Context, cluster string) {
 	nodes, err := manifest.ReadNodes(f.path)
 	if err == nil {
 		err = d.durably(ctx, func(c *core) error {
+			if !d.followed(cluster, f.path) { // it has left meanwhile
+				return nil
+			}
 			if err := c.joinAll(cluster, nodes); err != nil {
 				return err
 			}
@@ -106,10 +121,22 @@ func (d *Daemon) refollow(ctx context.Context, cluster string) {
 	}
 	if err != nil {
 		d.log.Warn("inventory not taken up", "cluster", cluster, "file", f.path, "error", err)
+		if poise.KindOf(err) == poise.Unavailable {
+			return // the same file again, later
+		}
 	}
+	if d.followed(cluster, f.path) {
+		d.follows.mu.Lock()
+		defer d.follows.mu.Unlock()
+		d.follows.files[cluster] = followed{f.path, info.ModTime()}
+	}
+}
+
+// followed says whether a cluster is kept equal to a file.
+func (d *Daemon) followed(cluster, path string) bool {
 	d.follows.mu.Lock()
-	d.follows.files[cluster] = followed{f.path, info.ModTime()}
-	d.follows.mu.Unlock()
+	defer d.follows.mu.Unlock()
+	return d.follows.files[cluster].path == path
 }
 
 // listen marks external nodes by whether they are heard of.

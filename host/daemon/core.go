@@ -21,29 +21,45 @@ const (
 	turnWork     = 256
 )
 
+// ledger is the store as the loop writes to it.
+type ledger interface {
+	Append(b store.Batch) *store.Pending
+	Stalled() error
+	PutSnapshot(ctx context.Context, seq uint64, body []byte, keep bool) error
+}
+
+var _ ledger = (*store.Store)(nil)
+
 // core is what the loop's goroutine owns.
 type core struct {
 	loop  *loop.Loop
-	store *store.Store
+	store ledger
 	log   *slog.Logger
 	now   func() poise.Time
+	after func(time.Duration, func())
 
 	commands chan func(*core)
-	deferred []func(*core) // commands that came while a batch waited for room
-	planned  chan *loop.Work
-	flights  chan flight
+	planned  chan planned
+	landed   chan struct{} // a flight has landed; one signal at most
+	stopped  chan struct{} // closed when no command is run any more
+	flights  *flights
+	hands    doer
 
 	batch   store.Batch
 	effects []effect
+	at      poise.Time // of the last event
 
 	jobs    map[poise.JobID]*liveJob
 	byPlace map[string]poise.JobID // by placement id
-	keys    map[string]keyed       // idempotency keys that are not durable yet
+	keys    *keys
 	classes *model.Model
+	stack   *stack
+
+	retryBase, retryMax time.Duration
 
 	snapshotEvery uint64
 	snapshotAt    uint64 // index of the last snapshot
-	engines       func(node string) binder
+	engines       func(cluster string) binder
 	board         *board
 }
 
@@ -51,27 +67,23 @@ type core struct {
 type liveJob struct {
 	row       store.JobRow
 	spec      Spec
-	placement string // "" while it waits
+	place     store.PlacementRow // no ID while it waits
+	engine    binder             // of the placement
 	decision  *poise.Decision
 	attempts  int
+	unbound   int // binds in a row that failed
 	cancelled bool
 }
 
-// effect happens when the batch that it came with is durable. late is told when
-// the store stalls; done may still come.
-type effect struct {
-	done func()
-	late func(error)
-}
-
-// flight is a batch on its way, with its effects.
-type flight struct {
-	pending *store.Pending
-	effects []effect
+// planned is work that was planned on another goroutine, and by what.
+type planned struct {
+	work  *loop.Work
+	stack *stack
 }
 
 // run turns until the context ends.
 func (c *core) run(ctx context.Context) error {
+	defer close(c.stopped)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -81,14 +93,15 @@ func (c *core) run(ctx context.Context) error {
 		case f := <-c.commands:
 			f(c)
 			c.drain()
-		case w := <-c.planned:
-			if err := c.settle(w); err != nil {
+		case p := <-c.planned:
+			p.stack.back()
+			if err := c.settle(p.work); err != nil {
 				return err
 			}
+		case <-c.landed: // there may be room again
 		case <-timer.C:
-			c.drain()
 		}
-		more, err := c.decide(ctx)
+		more, err := c.decide()
 		if err != nil {
 			return err
 		}
@@ -102,11 +115,6 @@ func (c *core) run(ctx context.Context) error {
 
 // drain runs the commands that wait already.
 func (c *core) drain() {
-	deferred := c.deferred
-	c.deferred = nil
-	for _, f := range deferred {
-		f(c)
-	}
 	for range turnCommands {
 		select {
 		case f := <-c.commands:
@@ -117,12 +125,20 @@ func (c *core) drain() {
 	}
 }
 
+// tell has the loop run f, unless it has ended.
+func (c *core) tell(f func(*core)) {
+	select {
+	case c.commands <- f:
+	case <-c.stopped:
+	}
+}
+
 // longestSleep bounds the timer: a clock that jumps is noticed by then.
 const longestSleep = time.Minute
 
 // sleep is how long the loop may wait for a command.
 func (c *core) sleep(more bool) time.Duration {
-	if more || len(c.deferred) > 0 {
+	if more {
 		return 0
 	}
 	if c.store.Stalled() != nil {
@@ -135,8 +151,8 @@ func (c *core) sleep(more bool) time.Duration {
 }
 
 // decide plans what may be tried now, and says whether there is more.
-func (c *core) decide(ctx context.Context) (more bool, err error) {
-	if c.store.Stalled() != nil {
+func (c *core) decide() (more bool, err error) {
+	if c.store.Stalled() != nil || c.flights.full() {
 		return false, nil
 	}
 	for range turnWork {
@@ -145,7 +161,7 @@ func (c *core) decide(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		if w.Away {
-			c.send(ctx, w)
+			c.send(w)
 			continue
 		}
 		w.Plan(sched.Full)
@@ -157,12 +173,14 @@ func (c *core) decide(ctx context.Context) (more bool, err error) {
 }
 
 // send plans on another goroutine.
-func (c *core) send(ctx context.Context, w *loop.Work) {
+func (c *core) send(w *loop.Work) {
+	st := c.stack
+	st.away++
 	go func() {
 		w.Plan(sched.Full)
 		select {
-		case c.planned <- w:
-		case <-ctx.Done():
+		case c.planned <- planned{w, st}:
+		case <-c.stopped:
 		}
 	}()
 }
@@ -174,7 +192,7 @@ func (c *core) settle(w *loop.Work) error {
 	case err != nil:
 		return fmt.Errorf("decide about job %q: %w", w.Job.ID, err)
 	case s.Again != nil:
-		c.send(context.Background(), s.Again)
+		c.send(s.Again)
 		return nil
 	case s.Dropped:
 		return nil
@@ -197,6 +215,7 @@ func (c *core) event(body poise.Body) error {
 	if err := c.loop.Apply(ev); err != nil {
 		return err
 	}
+	c.at = ev.At
 	entry, err := journal.Encode(ev)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: an event that applied cannot be written: %v", err))
@@ -226,18 +245,9 @@ func (c *core) flush(ctx context.Context) error {
 	if err := c.snapshot(ctx); err != nil {
 		return err
 	}
-	f := flight{pending: c.store.Append(c.batch), effects: c.effects}
+	c.flights.add(flight{pending: c.store.Append(c.batch), effects: c.effects})
 	c.batch, c.effects = store.Batch{}, nil
-	for {
-		select {
-		case c.flights <- f:
-			return nil
-		case g := <-c.commands: // effects may wait for room here: never wait for each other
-			c.deferred = append(c.deferred, g)
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	return nil
 }
 
 // snapshot writes the state down where enough happened since the last time.
@@ -257,42 +267,4 @@ func (c *core) snapshot(ctx context.Context) error {
 		}
 	}, nil)
 	return nil
-}
-
-// land waits for flights and lets their effects happen, in order.
-func (c *core) land(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case f := <-c.flights:
-			if err := f.land(ctx); err != nil {
-				return err
-			}
-			c.board.tell()
-		}
-	}
-}
-
-// land waits until a batch is durable. A stall is told once, and waited out.
-func (f *flight) land(ctx context.Context) error {
-	for {
-		err := f.pending.Wait(ctx)
-		switch {
-		case err == nil:
-			for _, e := range f.effects {
-				e.done()
-			}
-			return nil
-		case ctx.Err() != nil:
-			return nil
-		case poise.KindOf(err) != poise.Unavailable:
-			return err
-		}
-		for _, e := range f.effects {
-			if e.late != nil {
-				e.late(err)
-			}
-		}
-	}
 }

@@ -42,6 +42,7 @@ type Daemon struct {
 	store   *store.Store
 	core    *core
 	board   *board
+	hands   *hands
 	plugins plugins
 	local   *local.Engine // nil where engine.kind is sim
 	sim     *sim.Engine
@@ -67,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{
-		options: o, log: o.Log, store: s, board: newBoard(), outside: newExternal(), began: time.Now(), follows: newFollows(),
+		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(),
 		plugins: plugins{child: o.Compile, cache: c.DataDir},
 	}
 	if err := d.open(ctx, c); err != nil {
@@ -78,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func (d *Daemon) open(ctx context.Context, c *config.Config) error {
-	r, err := restore(ctx, d.store, state.Settings{DemandHalfLife: c.Scheduler.HalfLife})
+	r, err := restore(ctx, d.store, state.Settings{DemandHalfLife: c.Scheduler.HalfLife}, d.log)
 	if err != nil {
 		return err
 	}
@@ -92,23 +93,28 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	d.core = &core{
-		loop: l, store: d.store, log: d.log, now: now, board: d.board,
-		commands: make(chan func(*core), turnCommands), planned: make(chan *loop.Work), flights: make(chan flight, 64),
-		jobs: r.jobs, byPlace: r.byPlace, keys: map[string]keyed{}, classes: r.classes,
+		loop: l, store: d.store, log: d.log, now: now, board: d.board, hands: d.hands,
+		after:    func(wait time.Duration, f func()) { time.AfterFunc(wait, f) },
+		commands: make(chan func(*core), turnCommands), planned: make(chan planned),
+		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
+		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
+		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
 		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot, engines: d.engineOf,
 	}
 	if err := d.openEngines(c); err != nil {
 		return err
 	}
-	if err := d.openPolicy(ctx, c); err != nil {
+	st, err := d.plugins.open(ctx, c)
+	if err != nil {
 		return err
 	}
-	if r.classes != nil {
-		l.UseModel(r.classes)
+	if err := d.core.use(st); err != nil {
+		return err
 	}
 	if err := l.Fill(); err != nil {
 		return err
 	}
+	d.core.rebind()
 	if err := d.joinOwn(ctx, c); err != nil {
 		return err
 	}
@@ -129,21 +135,6 @@ func (d *Daemon) openEngines(c *config.Config) error {
 	e, err := local.New(local.Options{Dir: filepath.Join(c.DataDir, "tasks"), Shim: d.options.Shim, Now: now, LogLimit: int64(c.Engine.LogLimit)})
 	d.local = e
 	return err
-}
-
-// openPolicy puts the configured policy in force.
-func (d *Daemon) openPolicy(ctx context.Context, c *config.Config) error {
-	st, err := d.plugins.open(ctx, c)
-	if err != nil {
-		return err
-	}
-	if len(st.symbols.Labels)+len(st.symbols.Values) > 0 {
-		if err := d.core.event(st.symbols); err != nil {
-			return err
-		}
-	}
-	d.core.loop.Open(theLane, st.policy, st.guest != nil)
-	return nil
 }
 
 // joinOwn joins this machine and the nodes of the configured inventory.
@@ -188,13 +179,8 @@ func modelSettings(c *config.Config) model.Settings {
 
 func span(d time.Duration) poise.Span { return poise.Span(d.Milliseconds()) }
 
-// engineOf gives the engine that runs a node's tasks.
-func (d *Daemon) engineOf(name string) binder {
-	p := d.board.current.Load()
-	cluster := ""
-	if row, err := p.row(name); err == nil {
-		cluster = p.snap.Cluster(row)
-	}
+// engineOf gives the engine that runs the tasks of a cluster's nodes.
+func (d *Daemon) engineOf(cluster string) binder {
 	switch {
 	case cluster == externalCluster:
 		return d.outside
@@ -206,26 +192,20 @@ func (d *Daemon) engineOf(name string) binder {
 
 // Run decides until ctx ends. The API may be asked from the beginning.
 func (d *Daemon) Run(ctx context.Context) error {
+	defer d.hands.close()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.core.run(ctx) })
 	g.Go(func() error { return d.core.land(ctx) })
-	engines := []engine.Engine{d.sim, d.outside}
+	engines := []interface {
+		engine.Engine
+		binder
+	}{d.sim, d.outside}
 	if d.local != nil {
 		engines = append(engines, d.local)
 	}
-	// Tasks that were placed before and are not known to their engine are bound
-	// again: whoever knows the placement does not start it twice.
-	if err := d.do(ctx, func(c *core) error { return c.rebind() }); err != nil {
-		return err
-	}
 	for _, e := range engines {
 		g.Go(func() error {
-			err := e.Watch(ctx, func(s engine.Status) {
-				select {
-				case d.core.commands <- func(c *core) { c.status(s) }:
-				case <-ctx.Done():
-				}
-			})
+			err := e.Watch(ctx, func(s engine.Status) { d.core.tell(func(c *core) { c.status(e, s) }) })
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -238,30 +218,22 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// rebind binds the tasks of all jobs that run.
-func (c *core) rebind() error {
-	for _, j := range c.loop.State().All() {
-		if task := j.Task(); task != nil {
-			live := c.jobs[j.ID]
-			b := live.binding(live.row.Node, task.Devices)
-			c.then(func() { c.bind(b) }, nil)
-		}
-	}
-	return nil
-}
-
 // do runs f in the loop and gives its error. What it appended may not be durable
 // yet.
 func (d *Daemon) do(ctx context.Context, f func(*core) error) error {
 	done := make(chan error, 1)
 	select {
 	case d.core.commands <- func(c *core) { done <- f(c) }:
+	case <-d.core.stopped:
+		return stopping()
 	case <-ctx.Done():
 		return unavailable(ctx)
 	}
 	select {
 	case err := <-done:
 		return err
+	case <-d.core.stopped:
+		return stopping()
 	case <-ctx.Done():
 		return unavailable(ctx)
 	}
@@ -286,9 +258,15 @@ func (d *Daemon) durably(ctx context.Context, f func(*core) error) error {
 	select {
 	case err := <-done:
 		return err
+	case <-d.core.stopped:
+		return stopping()
 	case <-ctx.Done():
 		return unavailable(ctx)
 	}
+}
+
+func stopping() error {
+	return &poise.Error{Kind: poise.Unavailable, Op: "ask the scheduler", Detail: "it is stopping"}
 }
 
 func unavailable(ctx context.Context) error {

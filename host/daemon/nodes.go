@@ -19,16 +19,25 @@ func (c *core) join(n poise.Node) error {
 		return c.event(poise.NodeJoined{Node: n})
 	}
 	old := c.loop.State().View().NodeOf(row)
-	if old.Cluster != n.Cluster {
-		return &poise.Error{
-			Kind: poise.Conflict, Op: fmt.Sprintf("join node %q", n.Name), Detail: fmt.Sprintf("cluster %q: one of that name is in cluster %q, expected a new name", n.Cluster, old.Cluster),
-		}
+	if err := sameCluster(&n, old.Cluster); err != nil {
+		return err
 	}
 	n.Drained = n.Drained || old.Drained // an operator's mark outlives a restart of the node
 	if reflect.DeepEqual(old, n) {
 		return nil
 	}
 	return c.event(poise.NodeChanged{Node: n})
+}
+
+// sameCluster refuses a node under the name of one of another cluster.
+func sameCluster(n *poise.Node, present string) error {
+	if n.Cluster == present {
+		return nil
+	}
+	return &poise.Error{
+		Kind: poise.Conflict, Op: fmt.Sprintf("join node %q", n.Name),
+		Detail: fmt.Sprintf("cluster %q: one of that name is in cluster %q, expected a new name", n.Cluster, present),
+	}
 }
 
 // leave removes a node. The jobs that ran there wait again: their tasks went with
@@ -47,12 +56,13 @@ func (c *core) leave(name string) error {
 	}
 	for _, id := range jobs {
 		live := c.jobs[id]
-		delete(c.byPlace, live.placement)
-		live.placement, live.row.State, live.row.Node, live.row.Reason = "", stateWaiting, "", fmt.Sprintf("node %s left", name)
-		if err := c.event(poise.JobRequeued{Job: id}); err != nil {
-			return err
+		// Where the node is there after all, nothing of the job may go on there.
+		c.evict(live.engine, live.place.ID, 0, func(error) {})
+		if live.cancelled {
+			c.end(live, stateFailed, nil, cancelled)
+			continue
 		}
-		c.keep(live)
+		c.requeue(live, fmt.Sprintf("node %s left", name))
 	}
 	return nil
 }

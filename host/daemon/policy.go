@@ -57,6 +57,49 @@ type stack struct {
 	policy  sched.Policy
 	symbols poise.SymbolsWanted
 	guest   *policy.Guest // nil without a plugin
+	module  *policy.Module
+
+	away    int  // pieces of work that it plans on other goroutines
+	retired bool // another is in force
+}
+
+// use puts a policy in force. What the one before plans still is dropped.
+func (c *core) use(st *stack) error {
+	if len(st.symbols.Labels)+len(st.symbols.Values) > 0 {
+		if err := c.event(st.symbols); err != nil {
+			return err
+		}
+	}
+	c.loop.Open(theLane, st.policy, st.guest != nil)
+	if c.classes != nil {
+		c.loop.UseModel(c.classes)
+	}
+	if c.stack != nil {
+		c.stack.retired = true
+		c.stack.free()
+	}
+	c.stack = st
+	return nil
+}
+
+// back takes note that a piece of work is planned.
+func (st *stack) back() {
+	st.away--
+	st.free()
+}
+
+// free lets go of a plugin that is no longer in force, nor at work.
+func (st *stack) free() {
+	if st.retired && st.away == 0 {
+		st.close()
+	}
+}
+
+func (st *stack) close() {
+	if st.guest != nil {
+		st.guest.Close()
+		_ = st.module.Close(context.Background()) // it has no error to give
+	}
 }
 
 // plugins runs the operator's plugin.
@@ -68,9 +111,8 @@ type plugins struct {
 
 // open makes the policy that the configuration asks for.
 func (p *plugins) open(ctx context.Context, c *config.Config) (*stack, error) {
-	name := c.Scheduler.Policy
 	if c.Policy.Path == "" {
-		n, err := native(c, name)
+		n, err := native(c, c.Scheduler.Policy)
 		return &stack{policy: n}, err
 	}
 	if p.engine == nil {
@@ -88,6 +130,16 @@ func (p *plugins) open(ctx context.Context, c *config.Config) (*stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy.path %s: %w", c.Policy.Path, err)
 	}
+	st, err := p.stack(c, m)
+	if err != nil {
+		_ = m.Close(ctx) // it has no error to give
+	}
+	return st, err
+}
+
+// stack makes the policy of a plugin on the native one.
+func (p *plugins) stack(c *config.Config, m *policy.Module) (*stack, error) {
+	name := c.Scheduler.Policy
 	g, err := policy.NewGuest(m, c.Policy.Params)
 	if err != nil {
 		return nil, err
@@ -113,7 +165,7 @@ func (p *plugins) open(ctx context.Context, c *config.Config) (*stack, error) {
 		return nil, err
 	}
 	whole, err := base.With(a)
-	return &stack{policy: whole, symbols: g.Symbols(), guest: g}, err
+	return &stack{policy: whole, symbols: g.Symbols(), guest: g, module: m}, err
 }
 
 // policyLimits gives the limits of the configuration.

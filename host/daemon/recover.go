@@ -1,9 +1,13 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"github.com/poise-sched/poise/host/journal"
 	"github.com/poise-sched/poise/host/model"
@@ -11,6 +15,17 @@ import (
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
 )
+
+// history is the store as recovery reads it.
+type history interface {
+	Snapshots(ctx context.Context) ([]store.SnapshotInfo, error)
+	Snapshot(ctx context.Context, seq uint64) ([]byte, error)
+	Read(ctx context.Context, from uint64, f func(store.Record) error) error
+	Job(ctx context.Context, id string) (store.JobRow, error)
+	Placements(ctx context.Context, job string) ([]store.PlacementRow, error)
+}
+
+var _ history = (*store.Store)(nil)
 
 // recovered is what a daemon starts from.
 type recovered struct {
@@ -22,20 +37,53 @@ type recovered struct {
 }
 
 // restore reads the latest snapshot and the events behind it: the same code that
-// made them applies them.
-func restore(ctx context.Context, s *store.Store, settings state.Settings) (*recovered, error) {
-	r := &recovered{jobs: map[poise.JobID]*liveJob{}, byPlace: map[string]poise.JobID{}}
-	seq, body, ok, err := s.LatestSnapshot(ctx)
+// made them applies them. A snapshot that cannot be used is passed over for the
+// one before, and the last resort is the whole log.
+func restore(ctx context.Context, s history, settings state.Settings, log *slog.Logger) (*recovered, error) {
+	infos, err := s.Snapshots(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if ok {
-		r.snapshot = seq
-		if r.state, err = journal.DecodeState(body, settings); err != nil {
-			return nil, fmt.Errorf("snapshot %d: %w", seq, err)
+	var found []error
+	for _, info := range slices.Backward(infos) {
+		r, err := restoreFrom(ctx, s, info.Seq, settings)
+		if err == nil {
+			return r, nil
 		}
-	} else if r.state, err = state.New(settings); err != nil {
-		return nil, err
+		found = append(found, err)
+		if poise.KindOf(err) != poise.Invalid {
+			break
+		}
+		log.Warn("snapshot not used, the one before is tried", "index", info.Seq, "error", err)
+	}
+	if len(found) < len(infos) { // the fault is not in a snapshot
+		return nil, found[len(found)-1]
+	}
+	r, err := restoreFrom(ctx, s, 0, settings)
+	if err != nil {
+		return nil, errors.Join(append(found, err)...)
+	}
+	return r, nil
+}
+
+// restoreFrom starts from one snapshot, 0 = from nothing. An Invalid error means
+// that the snapshot is at fault.
+func restoreFrom(ctx context.Context, s history, snapshot uint64, settings state.Settings) (*recovered, error) {
+	r := &recovered{snapshot: snapshot, jobs: map[poise.JobID]*liveJob{}, byPlace: map[string]poise.JobID{}}
+	var err error
+	if snapshot == 0 {
+		r.state, err = state.New(settings)
+	} else {
+		var body []byte
+		if body, err = s.Snapshot(ctx, snapshot); err == nil {
+			r.state, err = journal.DecodeState(body, settings)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %d: %w", snapshot, err)
+	}
+	if got := r.state.Index(); got != snapshot {
+		return nil, &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("snapshot %d", snapshot), Detail: fmt.Sprintf("index: %d, expected %d", got, snapshot)}
 	}
 	err = s.Read(ctx, r.state.Index()+1, func(rec store.Record) error {
 		ev, err := journal.Decode(journal.Entry{Index: rec.Seq, At: poise.Time(rec.At), Kind: rec.Kind, Schema: rec.Schema, Body: rec.Body})
@@ -57,32 +105,38 @@ func restore(ctx context.Context, s *store.Store, settings state.Settings) (*rec
 
 // readJobs takes from the history what an engine needs to know of the jobs that
 // have not ended.
-func (r *recovered) readJobs(ctx context.Context, s *store.Store) error {
+func (r *recovered) readJobs(ctx context.Context, s history) error {
 	for _, j := range r.state.All() {
 		row, err := s.Job(ctx, string(j.ID))
 		if err != nil {
 			return err
 		}
-		live := &liveJob{row: row}
+		live := &liveJob{row: row, cancelled: row.Reason == cancelled}
 		if err := json.Unmarshal(row.Body, &live.spec); err != nil {
-			return fmt.Errorf("job %q: %w", j.ID, err)
+			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Err: err}
 		}
-		if task := j.Task(); task != nil {
+		if !j.Waiting() {
 			places, err := s.Placements(ctx, string(j.ID))
 			if err != nil {
 				return err
 			}
-			for _, p := range places {
-				if p.Placed == int64(task.Placed) && p.Node == row.Node {
-					live.placement = p.ID
-				}
-			}
-			if live.placement == "" {
+			last, ok := lastPlace(places)
+			if !ok || last.Node != row.Node || last.Ended != 0 {
 				return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Detail: "it runs, and the history has no placement of it"}
 			}
-			r.byPlace[live.placement] = j.ID
+			live.place = last
+			r.byPlace[last.ID] = j.ID
 		}
 		r.jobs[j.ID] = live
 	}
 	return nil
+}
+
+// lastPlace gives the placement that was made last. Clocks may go back, indexes
+// do not.
+func lastPlace(places []store.PlacementRow) (store.PlacementRow, bool) {
+	if len(places) == 0 {
+		return store.PlacementRow{}, false
+	}
+	return slices.MaxFunc(places, func(a, b store.PlacementRow) int { return cmp.Compare(a.Decision, b.Decision) }), true
 }

@@ -23,7 +23,7 @@ import (
 
 // Serve runs a daemon with its API until ctx ends: on the configured address and
 // on the socket of the data directory. ready is called with both once requests
-// are answered.
+// are answered; without an address it is "".
 func Serve(ctx context.Context, o Options, ready func(address, socket string)) error {
 	d, err := Open(ctx, o)
 	if err != nil {
@@ -63,30 +63,46 @@ func Serve(ctx context.Context, o Options, ready func(address, socket string)) e
 		}
 		return nil
 	})
-	ready(listeners[0].Addr().String(), c.API.Socket)
+	address := ""
+	if c.API.Listen != "" {
+		address = listeners[1].Addr().String()
+	}
+	ready(address, c.API.Socket)
 	return g.Wait()
 }
 
-// listen opens the address and the socket. A socket that a daemon left behind
-// when it was killed is replaced: the store's lock says that none runs.
-func listen(c *config.Config) ([]net.Listener, error) {
-	tcp, err := net.Listen("tcp", c.API.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("api.listen: %w", err)
-	}
+// listen opens the socket and, unless it is empty, the address. A socket that a
+// daemon left behind when it was killed is replaced: the store's lock says that
+// none runs.
+func listen(c *config.Config) (all []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range all {
+				_ = l.Close() // the first error is the one to tell
+			}
+			all = nil
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(c.API.Socket), 0o700); err != nil {
 		return nil, fmt.Errorf("api.socket: %w", err)
 	}
 	_ = os.Remove(c.API.Socket)
 	socket, err := net.Listen("unix", c.API.Socket)
 	if err != nil {
-		_ = tcp.Close()
 		return nil, fmt.Errorf("api.socket: %w", err)
 	}
+	all = append(all, socket)
 	if err := os.Chmod(c.API.Socket, 0o600); err != nil {
-		return nil, fmt.Errorf("api.socket: %w", err)
+		return all, fmt.Errorf("api.socket: %w", err)
 	}
-	return []net.Listener{tcp, socket}, nil
+	if c.API.Listen == "" {
+		return all, nil
+	}
+	tcp, err := net.Listen("tcp", c.API.Listen)
+	if err != nil {
+		return all, fmt.Errorf("api.listen: %w", err)
+	}
+	return append(all, tcp), nil
 }
 
 func (d *Daemon) apiLimits() api.Limits {
@@ -126,18 +142,11 @@ func (d *Daemon) apply(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	return d.do(ctx, func(core *core) error {
-		if len(st.symbols.Labels)+len(st.symbols.Values) > 0 {
-			if err := core.event(st.symbols); err != nil {
-				return err
-			}
-		}
-		core.loop.Open(theLane, st.policy, st.guest != nil)
-		if core.classes != nil {
-			core.loop.UseModel(core.classes)
-		}
-		return nil
-	})
+	err = d.do(ctx, func(c *core) error { return c.use(st) })
+	if err != nil {
+		st.close()
+	}
+	return err
 }
 
 // reloaded says what became of a new configuration.
