@@ -40,7 +40,7 @@
 // DepthGlobal holds the number of calls that may still nest. A function keeps
 // its own depth in a local and writes that minus one to the global before each
 // call that it makes, so nothing has to be undone on the way out; a function
-// with 2,048 locals and operands or more takes off one for each 2,048 of them
+// with 256 locals and operands or more takes off one for each 256 of them
 // besides. A function that is entered with the global below 0 executes
 // unreachable. So recursion stops at the same depth everywhere, and long before
 // the engine's own stack is full. The host sets the global before every call.

@@ -291,8 +291,8 @@ func TestDepthOfLargeFrames(t *testing.T) {
 		}
 	}
 	locals := simpleLocals(i32s(4000), 0x20, 0, 0x04, 0x7f, 0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0x05, 0x41, 0, 0x0b)
-	f(500, false, locals)
-	f(501, true, locals)
+	f(1000/16, false, locals)
+	f(1000/16+1, true, locals)
 	// 8,000 vectors are alive over the call: 125 KiB of native stack a level.
 	code := []byte{0x20, 0, 0x04, 0x7f}
 	for i := range 8000 {
@@ -303,8 +303,8 @@ func TestDepthOfLargeFrames(t *testing.T) {
 		code = append(code, 0xfd, 0x51)
 	}
 	vectors := simple(append(code, 0xfd, 0x1b, 0, 0x05, 0x41, 0, 0x0b)...)
-	f(250, false, vectors)
-	f(251, true, vectors)
+	f(1000/32, false, vectors)
+	f(1000/32+1, true, vectors)
 }
 
 func TestDenied(t *testing.T) {

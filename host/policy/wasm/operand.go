@@ -77,9 +77,11 @@ func (c *scanner) settle(f *frame) {
 
 // depthCost is what a call from a function takes off the depth. A frame holds
 // at most a slot per local and per operand, of 16 bytes; where there are many
-// it counts as several, so that a thousand levels need at most 32 MiB of native
-// stack, below what the engine allows (50 MB), and depth is what stops first.
+// it counts as several, so that a thousand levels need at most 4 MiB of native
+// stack: far below what the engine allows (50 MB), so depth is what stops first,
+// and no more than a guest's memory, because the engine keeps the stack of each
+// export that was called for as long as the instance.
 func (s *scan) depthCost() int64 {
-	const slots = 2048
+	const slots = 256
 	return 1 + int64((s.locals+uint64(s.height))/slots)
 }
