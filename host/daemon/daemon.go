@@ -63,7 +63,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	s, err := store.Open(ctx, store.Options{Dir: filepath.Join(c.DataDir, "store"), Now: func() int64 { return int64(now()) }})
+	s, err := store.Open(ctx, store.Options{Dir: storeDir(c.DataDir), Now: func() int64 { return int64(now()) }})
 	if err != nil {
 		return nil, err
 	}
