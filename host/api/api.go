@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -34,17 +35,28 @@ type server struct {
 	limits  limiter
 	streams chan struct{} // one token per open stream
 	api     huma.API
+
+	// patience is how long a reader of a stream may leave a piece of it unread,
+	// keepAlive how often a quiet event stream shows that it is there.
+	patience, keepAlive time.Duration
 }
 
 // New gives the HTTP API of a backend.
-func New(b Backend, o Options) http.Handler {
+func New(b Backend, o Options) http.Handler { return newServer(b, o).handler(o.Metrics) }
+
+func newServer(b Backend, o Options) *server {
 	s := &server{
 		backend: b, log: o.Log, tenant: o.Tenant, streams: make(chan struct{}, maxStreams),
-		limits: limiter{limits: o.Limits, tenants: map[poise.TenantID]*rate.Limiter{}},
+		limits:   limiter{limits: o.Limits, tenants: map[poise.TenantID]*rate.Limiter{}},
+		patience: 10 * time.Second, keepAlive: 15 * time.Second,
 	}
 	if s.tenant == nil {
 		s.tenant = func(*http.Request) (poise.TenantID, error) { return client.DefaultTenant, nil }
 	}
+	return s
+}
+
+func (s *server) handler(metrics http.Handler) http.Handler {
 	routes := http.NewServeMux()
 	s.routes(routes)
 	routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -53,8 +65,8 @@ func New(b Backend, o Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", routes)
 	mux.Handle("/v1/", s.admit(routes))
-	if o.Metrics != nil {
-		mux.Handle("GET /metrics", o.Metrics)
+	if metrics != nil {
+		mux.Handle("GET /metrics", metrics)
 	}
 	// A page of another site that a browser shows cannot act through it.
 	guard := http.NewCrossOriginProtection()

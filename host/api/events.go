@@ -40,13 +40,13 @@ func (s *server) eventRoutes() {
 // sendEvents sends events until the client is gone, a comment at times when
 // there are none.
 func (s *server) sendEvents(hc huma.Context, after uint64) {
-	st, err := newStream(hc, "text/event-stream")
+	st, err := s.newStream(hc, "text/event-stream")
 	if err != nil {
 		return // the client is gone
 	}
 	ctx, cancel := context.WithCancel(hc.Context())
 	defer cancel()
-	beat := time.NewTicker(keepAlive)
+	beat := time.NewTicker(s.keepAlive)
 	defer beat.Stop()
 	quiet := make(chan struct{})
 	go func() {

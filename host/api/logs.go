@@ -46,7 +46,7 @@ func (s *server) logRoutes() {
 // copyLog sends a log. What breaks off in the middle must not look like an end,
 // so the connection does not end as HTTP has it then.
 func (s *server) copyLog(ctx huma.Context, r io.Reader) {
-	st, err := newStream(ctx, "text/plain; charset=utf-8")
+	st, err := s.newStream(ctx, "text/plain; charset=utf-8")
 	if err == nil {
 		_, err = io.Copy(st, r)
 	}

@@ -7,7 +7,7 @@ import (
 
 // Timeouts bound what a client can hold of the daemon.
 type Timeouts struct {
-	Request time.Duration // for a request to arrive and to be answered, streams apart
+	Request time.Duration // for a request to arrive, and as long again to be answered, streams apart
 	Idle    time.Duration // between requests on one connection
 }
 
@@ -23,7 +23,7 @@ func Server(handler http.Handler, t Timeouts) *http.Server {
 		Handler:           handler,
 		ReadHeaderTimeout: t.Request,
 		ReadTimeout:       t.Request,
-		WriteTimeout:      t.Request,
+		WriteTimeout:      2 * t.Request, // it counts from the header on, and a late body is to hear that it is late
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeader,
 	}

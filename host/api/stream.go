@@ -11,15 +11,10 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
-const (
-	// patience is how long a reader of a stream may leave a piece of it unread.
-	patience = 10 * time.Second
-	// keepAlive is how often a quiet event stream shows that it is there.
-	keepAlive = 15 * time.Second
-)
-
 // stream is an answer that goes on for as long as there is something to say.
 type stream struct {
+	patience time.Duration
+
 	mu  sync.Mutex
 	w   http.ResponseWriter
 	ctl *http.ResponseController
@@ -36,9 +31,9 @@ func (s *server) open() (func(), error) {
 	}
 }
 
-func newStream(ctx huma.Context, contentType string) (*stream, error) {
+func (s *server) newStream(ctx huma.Context, contentType string) (*stream, error) {
 	_, w := humago.Unwrap(ctx)
-	st := &stream{w: w, ctl: http.NewResponseController(w)}
+	st := &stream{patience: s.patience, w: w, ctl: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -54,7 +49,7 @@ func newStream(ctx huma.Context, contentType string) (*stream, error) {
 func (st *stream) Write(p []byte) (int, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if err := st.ctl.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := st.ctl.SetWriteDeadline(time.Now().Add(st.patience)); err != nil {
 		return 0, err
 	}
 	n, err := st.w.Write(p)

@@ -67,7 +67,7 @@ var rules = map[string]rule{
 	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
 	"host/node":        {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
 	"host/api":         {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "github.com/coreos/go-oidc/v3", "golang.org/x/time", prometheus}},
-	"host/api/apitest": {may: []string{"host/api", "host/api/client", "host/poise"}},
+	"host/api/apitest": {may: []string{"host/api/client", "host/poise"}},
 	"host/api/client":  {may: []string{"host/poise", "host/resource"}},
 	"host/ui":          {may: []string{anyCore, "host/report"}},
 	"host/config": {third: []string{

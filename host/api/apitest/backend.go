@@ -1,8 +1,8 @@
 // Package apitest has a Backend in memory, the twin of the daemon for tests of
-// the API, its client and the commands. It may import host/api, host/api/client and
-// host/poise. It keeps the promises of api.Backend, keys,
-// versions, order and resumption of events included, but it decides nothing:
-// jobs end, and decisions are made, where a test says so.
+// the API, its client and the commands. It may import host/api/client and
+// host/poise. It keeps the promises of api.Backend, keys, versions, order and
+// resumption of events included, but it decides nothing: jobs end, and decisions
+// are made, where a test says so.
 package apitest
 
 import (
@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/poise-sched/poise/host/api"
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -45,8 +44,6 @@ type submission struct {
 	specs []client.JobSpec
 	jobs  []client.Job
 }
-
-var _ api.Backend = (*Backend)(nil)
 
 // New gives a daemon that has nothing and is ready.
 func New() *Backend {
