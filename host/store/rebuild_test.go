@@ -50,8 +50,10 @@ func TestRebuild(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		put(t, s, Batch{Jobs: []JobRow{{ID: "wrong", Seq: 45}, {ID: "j49", Seq: 49, State: "wrong"}}, Decisions: []DecisionRow{{Seq: 48, Job: "wrong"}},
-			Placements: []PlacementRow{{ID: "wrong", Job: "wrong", Decision: 45}}, Keys: []KeyRow{{Key: "wrong", Job: "wrong"}}})
+		put(t, s, Batch{
+			Jobs: []JobRow{{ID: "wrong", Seq: 45}, {ID: "j49", Seq: 49, State: "wrong"}}, Decisions: []DecisionRow{{Seq: 48, Job: "wrong"}},
+			Placements: []PlacementRow{{ID: "wrong", Job: "wrong", Decision: 45}}, Keys: []KeyRow{{Key: "wrong", Job: "wrong"}},
+		})
 		stop := errors.New("stop")
 		wrong := dump(t, s)
 		err := s.Rebuild(t.Context(), func(r Record) (Batch, error) {

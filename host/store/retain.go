@@ -26,7 +26,7 @@ type Retention struct {
 }
 
 // chunk is how many rows one transaction cuts, so that the log waits briefly.
-const chunk = 512
+const chunk = 256
 
 // Retain cuts what is beyond the retention. The file does not shrink: what is
 // cut makes room for what comes.

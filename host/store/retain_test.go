@@ -9,13 +9,13 @@ import (
 )
 
 func TestRetainEvents(t *testing.T) {
-	// 2,000 records; the first 1,500 are ten days old.
+	// 700 records; the first 500 are ten days old.
 	f := func(k Keep, snapshots []uint64, first uint64) {
 		t.Helper()
 		dir := t.TempDir()
 		s := open(t, dir)
-		all := records(1, 2000)
-		for i := range 1500 {
+		all := records(1, 700)
+		for i := range 500 {
 			all[i].At = now - 10*day
 		}
 		put(t, s, Batch{Records: all})
@@ -29,7 +29,7 @@ func TestRetainEvents(t *testing.T) {
 		}
 		got := seqs(t, s, 0)
 		h, err := s.Health(t.Context())
-		if err != nil || h.First != first || h.Last != 2000 || len(got) != int(2001-first) || len(got) > 0 && got[0] != first {
+		if err != nil || h.First != first || h.Last != 700 || len(got) != int(701-first) || len(got) > 0 && got[0] != first {
 			t.Errorf("%+v, snapshots %v: %d records, first %d, %v, expected from %d on", k, snapshots, len(got), h.First, err, first)
 		}
 		if first > 1 {
@@ -40,23 +40,23 @@ func TestRetainEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = open(t, dir)
-		if s.Last() != 2000 {
-			t.Errorf("last %d after opening, expected 2000", s.Last())
+		if s.Last() != 700 {
+			t.Errorf("last %d after opening, expected 700", s.Last())
 		}
-		put(t, s, Batch{Records: records(2001, 2001)})
+		put(t, s, Batch{Records: records(701, 701)})
 	}
-	f(Keep{}, []uint64{2000}, 1)
-	f(Keep{Count: 100}, nil, 1)                   // nothing to recover from
-	f(Keep{Count: 100}, []uint64{0}, 1)           // the snapshot before everything
-	f(Keep{Count: 100}, []uint64{2000}, 1901)     //
-	f(Keep{Count: 100}, []uint64{700, 2000}, 701) // the earliest is for replay
-	f(Keep{Count: 5000}, []uint64{2000}, 1)
-	f(Keep{Age: day}, []uint64{2000}, 1501)
-	f(Keep{Age: 20 * day}, []uint64{2000}, 1)
-	f(Keep{Age: day, Count: 600}, []uint64{2000}, 1501)
-	f(Keep{Age: day, Count: 100}, []uint64{2000}, 1901)
-	f(Keep{Age: -day}, []uint64{2000}, 1) // no such age
-	f(Keep{Age: 1, Count: 1}, []uint64{2000}, 2000)
+	f(Keep{}, []uint64{700}, 1)
+	f(Keep{Count: 100}, nil, 1)                  // nothing to recover from
+	f(Keep{Count: 100}, []uint64{0}, 1)          // the snapshot before everything
+	f(Keep{Count: 100}, []uint64{700}, 601)      //
+	f(Keep{Count: 100}, []uint64{300, 700}, 301) // the earliest is for replay
+	f(Keep{Count: 5000}, []uint64{700}, 1)
+	f(Keep{Age: day}, []uint64{700}, 501)
+	f(Keep{Age: 20 * day}, []uint64{700}, 1)
+	f(Keep{Age: day, Count: 300}, []uint64{700}, 501)
+	f(Keep{Age: day, Count: 100}, []uint64{700}, 601)
+	f(Keep{Age: -day}, []uint64{700}, 1) // no such age
+	f(Keep{Age: 1, Count: 1}, []uint64{700}, 700)
 }
 
 // All are old, and all go but what recovery needs.
@@ -118,14 +118,14 @@ func TestRetainSnapshots(t *testing.T) {
 }
 
 func TestRetainJobs(t *testing.T) {
-	// 1,200 jobs: one in three waits. Those that ended did at now - i hours.
+	// 600 jobs: one in three waits. Those that ended did at now - i hours.
 	f := func(r Retention, stay int) {
 		t.Helper()
 		s := open(t, t.TempDir())
 		var b Batch
-		for i := range int64(1200) {
+		for i := range int64(600) {
 			id := fmt.Sprintf("j%04d", i)
-			b.Jobs = append(b.Jobs, JobRow{ID: id, State: []string{"waiting", "done", "failed"}[i%3], Changed: now - i*day/24, Seq: 1200 - i})
+			b.Jobs = append(b.Jobs, JobRow{ID: id, State: []string{"waiting", "done", "failed"}[i%3], Changed: now - i*day/24, Seq: 600 - i})
 			b.Placements = append(b.Placements, PlacementRow{ID: "p" + id, Job: id})
 		}
 		put(t, s, b)
@@ -147,23 +147,23 @@ func TestRetainJobs(t *testing.T) {
 		}
 	}
 	final := []string{"done", "failed"}
-	f(Retention{Final: final}, 1200)
-	f(Retention{Jobs: Keep{Count: 1}}, 1200) // no state is final
+	f(Retention{Final: final}, 600)
+	f(Retention{Jobs: Keep{Count: 1}}, 600) // no state is final
 	f(Retention{Final: final, Jobs: Keep{Count: 100}}, 150)
 	f(Retention{Final: final, Jobs: Keep{Age: 10 * day}}, 241)
 	f(Retention{Final: final, Jobs: Keep{Age: 10 * day, Count: 100}}, 150)
 	f(Retention{Final: final, Jobs: Keep{Age: day, Count: 100}}, 25)
-	f(Retention{Final: final, Jobs: Keep{Count: 5000}}, 1200)
+	f(Retention{Final: final, Jobs: Keep{Count: 5000}}, 600)
 }
 
 func TestRetainRows(t *testing.T) {
-	// 1,300 of each, the latest an hour old, each before one hour older.
+	// 600 of each, the latest an hour old, each before one hour older.
 	f := func(k Keep, stay int) {
 		t.Helper()
 		s := open(t, t.TempDir())
 		var b Batch
-		for i := range int64(1300) {
-			at := now - (1300-i)*day/24
+		for i := range int64(600) {
+			at := now - (600-i)*day/24
 			r := record(uint64(i + 1))
 			r.At = at
 			b.Records = append(b.Records, r)
@@ -176,7 +176,7 @@ func TestRetainRows(t *testing.T) {
 		}
 		for _, query := range []string{"SELECT count(*) FROM decisions WHERE seq > ?", "SELECT count(*) FROM keys WHERE key + 1 > ?"} {
 			var got, all int
-			if err := s.reads.QueryRowContext(t.Context(), query, 1300-stay).Scan(&got); err != nil {
+			if err := s.reads.QueryRowContext(t.Context(), query, 600-stay).Scan(&got); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.reads.QueryRowContext(t.Context(), query, 0).Scan(&all); err != nil {
@@ -187,9 +187,9 @@ func TestRetainRows(t *testing.T) {
 			}
 		}
 	}
-	f(Keep{}, 1300)
+	f(Keep{}, 600)
 	f(Keep{Count: 7}, 7)
-	f(Keep{Count: 2000}, 1300)
+	f(Keep{Count: 2000}, 600)
 	f(Keep{Age: day}, 24)
 	f(Keep{Age: day, Count: 7}, 7)
 	f(Keep{Age: day, Count: 70}, 24)

@@ -92,6 +92,10 @@ func TestAppendRefuses(t *testing.T) {
 // What Read gives is what was appended, whatever it was and however often the
 // store was opened.
 func TestAppendReadProperty(t *testing.T) {
+	opens := 4
+	if raceDetector {
+		opens = 2
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "store")
 		if err != nil {
@@ -99,7 +103,7 @@ func TestAppendReadProperty(t *testing.T) {
 		}
 		body := rapid.SliceOfN(rapid.Byte(), 0, 40)
 		var all []Record
-		for range rapid.IntRange(1, 4).Draw(rt, "opens") {
+		for range rapid.IntRange(1, opens).Draw(rt, "opens") {
 			s, err := Open(t.Context(), Options{Dir: dir})
 			if err != nil {
 				rt.Fatal(err)
