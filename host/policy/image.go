@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/poise-sched/poise/abi"
+
 // image is the state that an instance goes back to: all that a guest can change.
 type image struct {
 	memory  []byte
@@ -19,6 +21,11 @@ func (in *instance) seal() error {
 		in.image.globals = append(in.image.globals, g.Get())
 	}
 	in.image.wasi = in.wasi
+	// The engine keeps a stack for every function that was called, as large as it
+	// ever was: those of set-up are not called again.
+	for _, name := range []string{abi.Initialize, abi.Marker, abi.Describe, abi.Alloc} {
+		delete(in.functions, name)
+	}
 	return nil
 }
 
