@@ -7,7 +7,8 @@ import (
 
 // Rebuild makes jobs, placements, decisions and keys anew from the events: what
 // project makes of each, Records apart. Rows of events that are cut stay. It is
-// one transaction, so either all is new or nothing is; the log waits meanwhile.
+// one transaction, so either all is new or nothing is. The log waits meanwhile,
+// so project changes nothing in the store.
 func (s *Store) Rebuild(ctx context.Context, project func(Record) (Batch, error)) error {
 	return failure("rebuild history", s.upkeep(ctx, func(w *writer) error {
 		return w.transact(func() error { return w.rebuild(ctx, project) })
