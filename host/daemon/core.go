@@ -12,6 +12,7 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/store"
+	"github.com/poise-sched/poise/host/telemetry"
 )
 
 const (
@@ -57,6 +58,8 @@ type core struct {
 
 	retryBase, retryMax time.Duration
 
+	metrics *telemetry.Metrics
+
 	snapshotEvery uint64
 	snapshotAt    uint64 // index of the last snapshot
 	engines       func(cluster string) binder
@@ -77,7 +80,7 @@ type liveJob struct {
 
 // planned is work that was planned on another goroutine, and by what.
 type planned struct {
-	work  *loop.Work
+	work  timed
 	stack *stack
 }
 
@@ -164,8 +167,7 @@ func (c *core) decide() (more bool, err error) {
 			c.send(w)
 			continue
 		}
-		w.Plan(sched.Full)
-		if err := c.settle(w); err != nil {
+		if err := c.settle(plan(w)); err != nil {
 			return false, err
 		}
 	}
@@ -177,7 +179,7 @@ func (c *core) send(w *loop.Work) {
 	st := c.stack
 	st.away++
 	go func() {
-		w.Plan(sched.Full)
+		w := plan(w)
 		select {
 		case c.planned <- planned{w, st}:
 		case <-c.stopped:
@@ -186,8 +188,8 @@ func (c *core) send(w *loop.Work) {
 }
 
 // settle ends a piece of work.
-func (c *core) settle(w *loop.Work) error {
-	s, err := c.loop.Settle(w, c.now(), sched.Full)
+func (c *core) settle(w timed) error {
+	s, err := c.loop.Settle(w.Work, c.now(), sched.Full)
 	switch {
 	case err != nil:
 		return fmt.Errorf("decide about job %q: %w", w.Job.ID, err)
@@ -199,6 +201,7 @@ func (c *core) settle(w *loop.Work) error {
 	}
 	live := c.jobs[s.Decision.Job]
 	live.decision, live.attempts = &s.Decision, live.attempts+1
+	c.meterDecision(live, &s.Decision, w.took)
 	if s.Decision.Verdict != poise.Placed {
 		if reason := s.Decision.Verdict.String(); live.row.Reason != reason {
 			live.row.Reason = reason

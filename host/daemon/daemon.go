@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/poise-sched/poise/host/config"
@@ -51,6 +52,8 @@ type Daemon struct {
 	ready   atomic.Bool
 	follows follows
 	metrics *telemetry.Metrics
+
+	registry *prometheus.Registry
 }
 
 // now is the daemon's clock.
@@ -63,13 +66,22 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	s, err := store.Open(ctx, store.Options{Dir: storeDir(c.DataDir), Now: func() int64 { return int64(now()) }})
+	registry := prometheus.NewRegistry()
+	metrics, err := telemetry.New(registry, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	metrics.ConfigReload(time.Now(), true, 0)
+	s, err := store.Open(ctx, store.Options{
+		Dir: storeDir(c.DataDir), Now: func() int64 { return int64(now()) },
+		Observe: func(records, _ int, took time.Duration) { metrics.Commit(took, records) },
+	})
 	if err != nil {
 		return nil, err
 	}
 	d := &Daemon{
 		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(),
-		plugins: plugins{child: o.Compile, cache: c.DataDir},
+		plugins: plugins{child: o.Compile, cache: c.DataDir}, registry: registry, metrics: metrics,
 	}
 	if err := d.open(ctx, c); err != nil {
 		_ = d.Close()
@@ -99,7 +111,7 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
 		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
 		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
-		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot, engines: d.engineOf,
+		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot, engines: d.engineOf, metrics: d.metrics,
 	}
 	if err := d.openEngines(c); err != nil {
 		return err
@@ -213,6 +225,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	g.Go(func() error { return d.watchNodes(ctx) })
+	g.Go(func() error { return d.meter(ctx) })
 	d.ready.Store(true)
 	defer d.ready.Store(false)
 	return g.Wait()

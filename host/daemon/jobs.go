@@ -109,6 +109,7 @@ func (c *core) accept(s *Spec) (store.JobRow, error) {
 	}}
 	c.jobs[s.Job.ID] = live
 	c.keep(live)
+	c.metrics.JobSubmitted(live.row.Tenant)
 	return live.row, nil
 }
 

@@ -211,6 +211,7 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	}
 	live.row.State, live.row.ExitCode, live.row.Reason = state, code, reason
 	c.keep(live)
+	c.metrics.JobFinished(live.row.Tenant, state)
 	delete(c.jobs, id)
 }
 

@@ -12,35 +12,29 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/poise-sched/poise/host/api"
 	"github.com/poise-sched/poise/host/config"
-	"github.com/poise-sched/poise/host/telemetry"
 )
 
 // Serve runs a daemon with its API until ctx ends: on the configured address and
 // on the socket of the data directory. ready is called with both once requests
-// are answered; without an address it is "".
+// are answered.
 func Serve(ctx context.Context, o Options, ready func(address, socket string)) error {
 	d, err := Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = d.Close() }()
-	registry := prometheus.NewRegistry()
-	if d.metrics, err = telemetry.New(registry, o.Version); err != nil {
-		return err
-	}
 	c := &o.Config.Current().Config
 	listeners, err := listen(c)
 	if err != nil {
 		return err
 	}
 	server := api.Server(api.New(d, api.Options{
-		Log: o.Log, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Limits: d.apiLimits,
+		Log: o.Log, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits,
 	}), api.Timeouts{Request: c.API.RequestTimeout, Idle: c.API.IdleTimeout})
 	g, ctx := errgroup.WithContext(ctx)
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
@@ -63,17 +57,12 @@ func Serve(ctx context.Context, o Options, ready func(address, socket string)) e
 		}
 		return nil
 	})
-	address := ""
-	if c.API.Listen != "" {
-		address = listeners[1].Addr().String()
-	}
-	ready(address, c.API.Socket)
+	ready(listeners[1].Addr().String(), c.API.Socket)
 	return g.Wait()
 }
 
-// listen opens the socket and, unless it is empty, the address. A socket that a
-// daemon left behind when it was killed is replaced: the store's lock says that
-// none runs.
+// listen opens the socket and the address. A socket that a daemon left behind
+// when it was killed is replaced: the store's lock says that none runs.
 func listen(c *config.Config) (all []net.Listener, err error) {
 	defer func() {
 		if err != nil {
@@ -94,9 +83,6 @@ func listen(c *config.Config) (all []net.Listener, err error) {
 	all = append(all, socket)
 	if err := os.Chmod(c.API.Socket, 0o600); err != nil {
 		return all, fmt.Errorf("api.socket: %w", err)
-	}
-	if c.API.Listen == "" {
-		return all, nil
 	}
 	tcp, err := net.Listen("tcp", c.API.Listen)
 	if err != nil {
