@@ -29,7 +29,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy openb lint clean
+.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy openb lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ build: ## the poise binary, bin/poise
 demo: build ## a mixed fleet and two tenants: what was decided and why
 	bin/poise sim run --nodes examples/fleets/mixed.yaml --jobs examples/jobs/two-tenants.yaml --mode replay --why train-multi-0
 
-test: unit nested lint ## every check of a change: tests with the race detector, nested modules, lint
+test: unit unraced nested lint ## every check of a change: tests with the race detector, nested modules, lint
 
 test-all: test fuzz soak openb ## the same, then every fuzz target, a million calls of each plugin and the published experiment
 
@@ -49,6 +49,13 @@ unit: ## the product's tests, with the race detector where gcc is there
 	[ -n "$$race" ] || echo 'no race detector: it needs gcc and the C headers (Debian: apt-get install gcc libc6-dev)'; \
 	[ -d ../shared/golden ] || echo 'no ../shared/golden: the tests that compare with published results skip'; \
 	set -x; go test $$race -timeout 30m ./...
+
+# What the race detector would make too slow: all of the engine's own suite, the
+# published workloads, stock Go through the compile child.
+UNRACED = ./host/policy/wasm ./host/policy ./host/cli ./abi/conformance
+
+unraced: ## the tests that do less under the race detector, once more without it
+	@[ -z '$(RACE)' ] || (set -x; go test -timeout 30m $(UNRACED))
 
 nested: ## the tests in modules of their own under test/
 	@set -e; for m in $(NESTED); do (set -x; cd $$m && go test ./...); done
