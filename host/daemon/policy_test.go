@@ -1,0 +1,109 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// plugin is a first-party plugin of which the decisions tell that it is used.
+const plugin = "../../plugins/dotproduct/dotproduct.wasm"
+
+// The policy changes while jobs flow: no job is lost, each is decided by one
+// policy, and a file that is wrong changes nothing.
+func TestPolicyReload(t *testing.T) {
+	path, err := filepath.Abs(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t)
+	w := serve(t, dir, nil)
+	w.join("c", nodes("n", 4, "1000"))
+	stop := make(chan struct{})
+	flow := make(chan []string)
+	go func() {
+		var ids []string
+		defer func() { flow <- ids }()
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			jobs, err := w.Submit(t.Context(), []client.JobSpec{job(fmt.Sprint("f", i), "1m")}, "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids = append(ids, jobs[0].ID)
+		}
+	}()
+	policyOf := func() string {
+		t.Helper()
+		id := w.submit(job("probe", "1m"))[0].ID
+		w.until(id, client.Running)
+		why, err := w.Why(t.Context(), id)
+		if err != nil || why.Decision == nil {
+			t.Fatalf("%+v, %v", why, err)
+		}
+		return why.Decision.Policy
+	}
+	native := policyOf()
+	with := fmt.Sprintf("policy: {path: %q}\n", path)
+	for round := range 3 {
+		write(t, filepath.Join(dir, "poise.yaml"), with)
+		eventually(t, "decisions of the plugin", func() bool { return policyOf() != native })
+		if round == 1 {
+			// A file with no module in it, and one that is no configuration.
+			bad := filepath.Join(dir, "bad.wasm")
+			write(t, bad, "no module")
+			write(t, filepath.Join(dir, "poise.yaml"), fmt.Sprintf("policy: {path: %q}\n", bad))
+			eventually(t, "the module refused", func() bool { return w.live.Status().Err != nil })
+			if policyOf() == native {
+				t.Error("a bad module put the plugin out of force")
+			}
+			if h, err := w.Health(t.Context()); err != nil || !strings.Contains(h.ConfigError, "bad.wasm") {
+				t.Errorf("%+v, %v, expected the error", h, err)
+			}
+			write(t, filepath.Join(dir, "poise.yaml"), with)
+			eventually(t, "the error to be over", func() bool { return w.live.Status().Err == nil })
+		}
+		write(t, filepath.Join(dir, "poise.yaml"), "{}\n")
+		eventually(t, "native decisions", func() bool { return policyOf() == native })
+	}
+	close(stop)
+	ids := <-flow
+	for _, id := range ids {
+		w.until(id, client.Running)
+	}
+	t.Logf("%d jobs", len(ids))
+	w.checkSums()
+}
+
+// The daemon does not start with a plugin that it cannot use, and says why.
+func TestBadPolicy(t *testing.T) {
+	dir := folder(t)
+	bad := filepath.Join(dir, "bad.wasm")
+	write(t, bad, "no module")
+	_, err := Open(t.Context(), options(t, dir, settings{"policy.path": bad}))
+	if err == nil || !strings.Contains(err.Error(), "bad.wasm") {
+		t.Errorf("%v, expected the module refused", err)
+	}
+	_, err = Open(t.Context(), options(t, dir, settings{"policy.path": filepath.Join(dir, "none.wasm")}))
+	refused(t, err, poise.NotFound, "policy.path")
+	d, err := Open(t.Context(), options(t, dir, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(plugin); err != nil {
+		t.Error(err)
+	}
+}
