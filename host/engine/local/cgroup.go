@@ -187,7 +187,7 @@ func limits(amounts resource.List, cpu, memory bool) []setting {
 
 // openGroup makes a task's cgroup with its limits.
 func openGroup(dir string, settings []setting) (*os.File, error) {
-	if err := makeGroup(dir); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	for _, s := range settings {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/poise-sched/poise/host/engine"
 	"github.com/poise-sched/poise/host/poise"
@@ -41,6 +42,10 @@ const (
 	lockFile = "lock"
 )
 
+// lockPatience is far more than starting a program takes, and less than people
+// mind when they start a second daemon by mistake.
+const lockPatience = 2 * time.Second
+
 // New opens the engine of a folder and takes up the tasks that it finds there:
 // those that run, those that ended meanwhile, and those that were bound and
 // never started, which it starts.
@@ -61,8 +66,15 @@ func New(opt Options) (*Engine, error) {
 		}
 	}
 	var free bool
-	if e.lock, free, err = lock(filepath.Join(opt.Dir, lockFile)); err != nil {
-		return nil, unavailable(err)
+	// A daemon that was killed while it started a shim holds the lock until that
+	// shim's program is loaded.
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if e.lock, free, err = lock(filepath.Join(opt.Dir, lockFile)); err != nil {
+			return nil, unavailable(err)
+		}
+		if free || time.Since(began) > lockPatience {
+			break
+		}
 	}
 	if !free {
 		return nil, &poise.Error{Kind: poise.Conflict, Op: op, Detail: fmt.Sprintf("dir: %s is in use by another daemon, expected one of its own", opt.Dir)}
