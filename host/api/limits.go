@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"os"
 	"sync"
@@ -78,10 +79,20 @@ func (s *server) admit(next http.Handler) http.Handler {
 			writeProblem(w, *refused)
 			return
 		}
+		if given := r.Header.Get("Content-Type"); len(body) > 0 && given != "" && !isJSON(given) {
+			writeProblem(w, newProblem(http.StatusUnsupportedMediaType, poise.Invalid, fmt.Sprintf("Content-Type: %q, expected application/json", given)))
+			return
+		}
 		r = r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant))
 		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("Content-Type", "application/json") // in the one spelling that huma takes
 		next.ServeHTTP(w, r)
 	})
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem) {

@@ -96,6 +96,27 @@ func TestRefusals(t *testing.T) {
 	f(422, "GET", "/v1/jobs/a/logs?stream=both", "", "validation failed", `query.stream: both: expected value to be one of "stdout, stderr"`)
 }
 
+func TestContentType(t *testing.T) {
+	s := serve(t, apitest.New(), generous)
+	f := func(given string, taken bool) {
+		t.Helper()
+		jobs := `{"jobs": [{"job": "a", "request": {}}]}`
+		if taken {
+			if answer, text := s.ask("POST", "/v1/jobs", jobs, "Content-Type", given); answer.StatusCode != 201 {
+				t.Errorf("%s: %d %s, expected it taken", given, answer.StatusCode, text)
+			}
+			return
+		}
+		s.refused(415, "POST", "/v1/jobs", jobs, "Content-Type", given)
+	}
+	f("application/json", true)
+	f("Application/JSON; charset=utf-8", true)
+	f("", true)
+	f("application/x-www-form-urlencoded", false)
+	f("text/plain", false)
+	f("application/json;;", false)
+}
+
 func TestConditions(t *testing.T) {
 	s := serve(t, apitest.New(), generous)
 	node := `{"node": "n", "capacity": {"cpu": 1}}`
