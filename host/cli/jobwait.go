@@ -33,8 +33,8 @@ func newJobWait(s Streams, r *remote) *cobra.Command {
 	return cmd
 }
 
-// waitForJobs waits for jobs one after the other and prints how each ended; it is an error
-// if one did not succeed.
+// waitForJobs waits for jobs one after the other and prints how each ended. It is
+// an error if one did not succeed.
 func waitForJobs(ctx context.Context, s Streams, c *client.Client, names []string) error {
 	bad := 0
 	for _, name := range names {
