@@ -177,7 +177,7 @@ func (c *core) decide() (more bool, err error) {
 // send plans on another goroutine.
 func (c *core) send(w *loop.Work) {
 	st := c.stack
-	st.away++
+	st.out++
 	go func() {
 		w := plan(w)
 		select {

@@ -95,24 +95,12 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	l, err := loop.New(r.state, loop.Settings{
-		Queue: queue.Settings{
-			Step: span(c.Queue.Step), Sweep: span(c.Queue.Sweep), RetryBase: span(c.Queue.RetryBase), RetryMax: span(c.Queue.RetryMax),
-		},
-		Params: params(c), LaneOf: func(poise.TenantID) string { return theLane },
-	})
-	if err != nil {
+	if d.core, err = newCore(r, c); err != nil {
 		return err
 	}
-	d.core = &core{
-		loop: l, store: d.store, log: d.log, now: now, board: d.board, hands: d.hands,
-		after:    func(wait time.Duration, f func()) { time.AfterFunc(wait, f) },
-		commands: make(chan func(*core), turnCommands), planned: make(chan planned),
-		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
-		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
-		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
-		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot, engines: d.engineOf, metrics: d.metrics,
-	}
+	d.core.store, d.core.log, d.core.now, d.core.board, d.core.hands, d.core.engines = d.store, d.log, now, d.board, d.hands, d.engineOf
+	d.core.metrics = d.metrics
+	d.core.after = func(wait time.Duration, f func()) { time.AfterFunc(wait, f) }
 	if err := d.openEngines(c); err != nil {
 		return err
 	}
@@ -123,15 +111,32 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	if err := d.core.use(st); err != nil {
 		return err
 	}
-	if err := l.Fill(); err != nil {
+	if err := d.core.resume(); err != nil {
 		return err
 	}
-	d.core.rebind()
 	if err := d.joinOwn(ctx, c); err != nil {
 		return err
 	}
 	d.core.publish()
 	return nil
+}
+
+// newCore makes a loop that goes on from a recovered state. What it works with is
+// its owner's to add.
+func newCore(r *recovered, c *config.Config) (*core, error) {
+	l, err := loop.New(r.state, loop.Settings{
+		Queue: queue.Settings{
+			Step: span(c.Queue.Step), Sweep: span(c.Queue.Sweep), RetryBase: span(c.Queue.RetryBase), RetryMax: span(c.Queue.RetryMax),
+		},
+		Params: params(c), LaneOf: func(poise.TenantID) string { return theLane },
+	})
+	return &core{
+		loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
+		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
+		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
+		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
+		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot,
+	}, err
 }
 
 // openEngines makes the engines of the configured kind.

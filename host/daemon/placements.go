@@ -274,6 +274,15 @@ func (c *core) stop(live *liveJob, answer func(error)) {
 	})
 }
 
+// resume takes up the jobs of a recovered state, under the policy in force.
+func (c *core) resume() error {
+	if err := c.loop.Fill(); err != nil {
+		return err
+	}
+	c.rebind()
+	return nil
+}
+
 // rebind binds the tasks of all jobs that were placed before a restart: whoever
 // knows the placement does not start it twice. The tasks of the sim engine begin
 // anew.

@@ -59,7 +59,8 @@ type stack struct {
 	guest   *policy.Guest // nil without a plugin
 	module  *policy.Module
 
-	away    int  // pieces of work that it plans on other goroutines
+	away    bool // it plans on other goroutines
+	out     int  // pieces of work that it plans there now
 	retired bool // another is in force
 }
 
@@ -70,7 +71,7 @@ func (c *core) use(st *stack) error {
 			return err
 		}
 	}
-	c.loop.Open(theLane, st.policy, st.guest != nil)
+	c.loop.Open(theLane, st.policy, st.away)
 	if c.classes != nil {
 		c.loop.UseModel(c.classes)
 	}
@@ -84,13 +85,13 @@ func (c *core) use(st *stack) error {
 
 // back takes note that a piece of work is planned.
 func (st *stack) back() {
-	st.away--
+	st.out--
 	st.free()
 }
 
 // free lets go of a plugin that is no longer in force, nor at work.
 func (st *stack) free() {
-	if st.retired && st.away == 0 {
+	if st.retired && st.out == 0 {
 		st.close()
 	}
 }
@@ -165,7 +166,7 @@ func (p *plugins) stack(c *config.Config, m *policy.Module) (*stack, error) {
 		return nil, err
 	}
 	whole, err := base.With(a)
-	return &stack{policy: whole, symbols: g.Symbols(), guest: g, module: m}, err
+	return &stack{policy: whole, symbols: g.Symbols(), guest: g, module: m, away: true}, err
 }
 
 // policyLimits gives the limits of the configuration.
