@@ -35,9 +35,15 @@ func bodies(t *testing.T) []poise.Body {
 		Tolerations: []poise.Toleration{{Key: "k", Exists: true}},
 	}
 	return []poise.Body{
-		poise.NodeJoined{Node: node("a")}, poise.NodeChanged{Node: node("a")}, poise.NodeMarked{Name: "a", Drained: true}, poise.NodeLeft{Name: "a"},
-		poise.JobSubmitted{Job: job}, poise.JobPlaced{Placement: poise.Placement{Job: "j", Node: "a", Devices: []uint16{0, 31}}},
-		poise.JobFinished{Job: "j"}, poise.JobRequeued{Job: "j"}, poise.JobWithdrawn{Job: "j"},
+		poise.NodeJoined{Node: node("a")},
+		poise.NodeChanged{Node: node("a")},
+		poise.NodeMarked{Name: "a", Drained: true},
+		poise.NodeLeft{Name: "a"},
+		poise.JobSubmitted{Job: job},
+		poise.JobPlaced{Placement: poise.Placement{Job: "j", Node: "a", Devices: []uint16{0, 31}}},
+		poise.JobFinished{Job: "j"},
+		poise.JobRequeued{Job: "j"},
+		poise.JobWithdrawn{Job: "j"},
 		poise.ProfileBuilt{
 			Profiles: []*poise.Profile{{Epoch: 3, Kind: "gpu", IdleDevices: 0.1, Shapes: []poise.ProfileShape{{CPU: 1, Weight: 1.0 / 3, Scarcity: 1e-300}}}},
 			Demand:   &poise.Demand{Epoch: 3, Total: 1e17, Kinds: []poise.TaskKind{{Kind: "gpu", Models: []string{"x"}, Times: 0.1}}},

@@ -36,7 +36,8 @@ func newWorld(nodes int, symbols poise.SymbolsWanted) (*world, error) {
 		n := poise.Node{
 			Name: fmt.Sprintf("node-%06d", i),
 			Capacity: resource.List{
-				{Name: "cpu", Value: 1000 * (8 + w.random.Int64N(120))}, {Name: "memory", Value: (16 + w.random.Int64N(500)) << 30},
+				{Name: "cpu", Value: 1000 * (8 + w.random.Int64N(120))},
+				{Name: "memory", Value: (16 + w.random.Int64N(500)) << 30},
 				{Name: "storage", Value: (100 + w.random.Int64N(4000)) << 30},
 			},
 			Devices: poise.Devices{Kind: "gpu", Model: "A10", Count: 1 + w.random.Int32N(8)},
@@ -58,7 +59,8 @@ func newWorld(nodes int, symbols poise.SymbolsWanted) (*world, error) {
 func (w *world) request() poise.Request {
 	return poise.Request{
 		Amounts: resource.List{
-			{Name: "cpu", Value: 500 * (1 + w.random.Int64N(16))}, {Name: "memory", Value: (1 + w.random.Int64N(32)) << 30},
+			{Name: "cpu", Value: 500 * (1 + w.random.Int64N(16))},
+			{Name: "memory", Value: (1 + w.random.Int64N(32)) << 30},
 			{Name: "storage", Value: (1 + w.random.Int64N(40)) << 30},
 		},
 		Device: poise.DeviceRequest{Kind: "gpu", Count: 1, Milli: 50 * (1 + w.random.Int32N(20))},
