@@ -3,7 +3,7 @@
 
 import {
   Job, Out, Sym, Table, age, allocated, boolParam, f64Param, label, lossRange, plugin, runTime, runningTasks, seed,
-  seededTies, symParam,
+  seededTies, symParam, taskIndex, tasks,
 } from "poise";
 export * from "poise/exports";
 
@@ -34,6 +34,8 @@ const jitter = f64Param("jitter", 0, 0, 0.1);
 
 const ranFor = runTime();
 const jobSeed = seed();
+const ofTasks = tasks();
+const which = taskIndex();
 lossRange(0, 1);
 seededTies();
 
@@ -66,7 +68,7 @@ export function poise_score(table: Table, job: Job, out: Out): i32 {
   const tiers = tier.of(table);
   const ages = sinceJoined.of(table);
   const used = cpuAllocated.of(table);
-  const tasks = running.of(table);
+  const onNode = running.of(table);
   const losses = out.losses;
 
   const a = value1.of(table), b = value2.of(table), c = value3.of(table), d = value4.of(table);
@@ -77,7 +79,8 @@ export function poise_score(table: Table, job: Job, out: Out): i32 {
   const dearest = max(max(max(priced(a, priceA), priced(b, priceB)), max(priced(c, priceC), priced(d, priceD))), other) + extra;
   const part = share(table, job);
   const noise = jitter.of(table);
-  const from = jobSeed.of(job);
+  // The tasks of one job spread as different jobs do.
+  const from = jobSeed.of(job) + (ofTasks.of(job) > 1 ? <u64>which.of(job) * 0x9e3779b97f4a7c15 : 0);
 
   for (let row: u32 = 0, rows = table.rows; row < rows; row++) {
     const is = tiers[row];
@@ -90,7 +93,7 @@ export function poise_score(table: Table, job: Job, out: Out): i32 {
     }
     if (ages[row] < young) price += extra;
     let loss = dearest > 0 ? (price / dearest) * part : 0;
-    if (noise > 0) loss = (loss + noise * unit(from, used[row], tasks[row])) / (1 + noise);
+    if (noise > 0) loss = (loss + noise * unit(from, used[row], onNode[row])) / (1 + noise);
     losses[row] = loss;
   }
   return 0;

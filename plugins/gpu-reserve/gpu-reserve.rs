@@ -16,6 +16,7 @@ poise::policy! {
         npu: capacity("npu"),
         npu_taken: allocated("npu"),
         taints: taints,
+        selectors: selectors,
     }
     params {
         min_priority: i64 = 2147483648,
@@ -33,7 +34,7 @@ poise::policy! {
 
 fn filter(t: &Table, out: &mut [Reason]) {
     let p = &t.params;
-    let exempt = t.job.devices > 0 || t.job_fields.priority >= p.min_priority || (p.allow_selected && t.job.selectors > 0);
+    let exempt = t.job.devices > 0 || t.job_fields.priority >= p.min_priority;
     if exempt {
         out.fill(Reason::KEEP);
         return;
@@ -43,7 +44,7 @@ fn filter(t: &Table, out: &mut [Reason]) {
     for r in 0..t.rows {
         let devices = t.gpu[r] + t.npu[r];
         let idle = devices - t.gpu_taken[r] - t.npu_taken[r];
-        let open = devices == 0.0 || t.taints[r] & opening != 0 || idle < p.idle_share * devices;
+        let open = devices == 0.0 || t.taints[r] & opening != 0 || (p.allow_selected && t.selectors[r] != 0) || idle < p.idle_share * devices;
         out[r] = if open { Reason::KEEP } else { reason::KEPT };
     }
 }

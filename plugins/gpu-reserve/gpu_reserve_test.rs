@@ -24,7 +24,7 @@ fn filter_keeps_devices() {
     f(fleet().selectors(1), ".xxx.");
     f(fleet().param("allow_tolerated", false), ".xxxx");
     f(fleet().param("allow_selected", true), ".xxx.");
-    f(fleet().param("allow_selected", true).selectors(1), ".....");
+    f(fleet().param("allow_selected", true).selectors(1), ".xxx.");
     f(fleet().param("min_priority", 10).field("priority", 9), ".xxx.");
     f(fleet().param("min_priority", 10).field("priority", 10), ".....");
     f(fleet().param("min_priority", -5).field("priority", -6), ".xxx.");
@@ -33,6 +33,16 @@ fn filter_keeps_devices() {
     f(fleet().param("idle_share", 0.225), ".xx..");
     f(fleet().param("idle_share", 0.25), ".x...");
     f(fleet().param("idle_share", 1.0), ".x...");
+}
+
+#[test]
+fn a_selected_node_is_open() {
+    let mut c = Call::new(&SPEC);
+    c.node().set("capacity:gpu", 4000.0).set("selectors", 1.0);
+    c.node().set("capacity:gpu", 4000.0);
+    assert_eq!(native_filter(&c), [reason::KEPT, reason::KEPT]);
+    c.param("allow_selected", true);
+    assert_eq!(native_filter(&c), [Reason::KEEP, reason::KEPT]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // The plugin only-class keeps a tenant's jobs on nodes of one class, or of two.
 // It is built with the Go SDK and imports nothing else. It is row-pure: an answer
-// depends on the label of the row and the parameters only.
+// depends on the class of the row, the job's tenant and the parameters only.
 package main
 
 import (
@@ -11,7 +11,9 @@ import (
 var (
 	plugin = poise.New("only-class", "1.0.0").RowPure().
 		Describe("Lets jobs run on nodes of one class, or of two")
-	label      = plugin.Label("poise.dev/class")
+	classes    = plugin.Class()
+	owner      = plugin.Tenant()
+	tenant     = plugin.Symbol("tenant").Default("")
 	class      = plugin.Symbol("class")
 	also       = plugin.Symbol("also").Default("")
 	otherClass = plugin.Reason("not of the class that the tenant may use")
@@ -21,8 +23,11 @@ var (
 )
 
 func narrow(c *poise.Call, reasons []poise.Reason) {
+	if only := tenant.Of(c); only != poise.NoSymbol && only != owner.Of(c) {
+		return // the jobs of other tenants may go anywhere
+	}
 	one, two := class.Of(c), also.Of(c)
-	for row, have := range label.Of(c) {
+	for row, have := range classes.Of(c) {
 		switch {
 		case have == poise.NoSymbol:
 			reasons[row] = noClass

@@ -8,7 +8,7 @@ import (
 )
 
 func TestFilter(t *testing.T) {
-	nodes := []harness.Node{{"poise.dev/class": "cpu"}, {"poise.dev/class": "gpu-t4"}, {"poise.dev/class": "gpu-a100"}, {}}
+	nodes := []harness.Node{{"class": "cpu"}, {"class": "gpu-t4"}, {"class": "gpu-a100"}, {}}
 	const other, none = "not of the class that the tenant may use", "node has no class"
 	f := func(params map[string]string, want ...string) {
 		t.Helper()
