@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/poise-sched/poise/abi"
 )
@@ -37,7 +38,10 @@ func TestStockGo(t *testing.T) {
 		t.Skip("compiles a module of 2 MB")
 	}
 	bin := stockGo(t)
-	e := testEngine(t, func(o *Options) { o.Cache, o.Child = cacheDir(t), ownChild(t) })
+	e := testEngine(t, func(o *Options) {
+		o.Cache, o.Child = cacheDir(t), ownChild(t)
+		o.Limits.Compile = time.Minute // the child is this program, and may have the race detector on
+	})
 	m, err := e.Load(t.Context(), bin)
 	if err != nil {
 		t.Fatal(err)

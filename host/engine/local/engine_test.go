@@ -85,7 +85,13 @@ func TestWhatATaskGets(t *testing.T) {
 		"5", // a heading, 0, 1, 2 and the folder that is listed
 		"/dev/null", "",
 	}, "\n")
-	if got := output(t, w, "p/1", LogOptions{}); got != want {
+	got := output(t, w, "p/1", LogOptions{})
+	// Signals 32 and 33 are the C library's own: whoever started the tests may
+	// ignore them, and nothing that Go can call takes that back.
+	for _, own := range []string{"80000000", "180000000", "100000000"} {
+		got = strings.Replace(got, fmt.Sprintf("SigIgn:\t%016s", own), "SigIgn:\t0000000000000000", 1)
+	}
+	if got != want {
 		t.Errorf("got:\n%s\nexpected:\n%s", got, want)
 	}
 }
