@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/poise-sched/poise/host/journal"
@@ -72,6 +73,7 @@ type liveJob struct {
 	spec      Spec
 	place     store.PlacementRow // no ID while it waits
 	engine    binder             // of the placement
+	over      *atomic.Bool       // of the placement: it must not be bound any more
 	decision  *poise.Decision
 	attempts  int
 	unbound   int // binds in a row that failed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/poise-sched/poise/host/engine"
@@ -36,7 +37,7 @@ func (c *core) place(live *liveJob, d *poise.Decision, snapshot uint64) error {
 	live.place = store.PlacementRow{
 		ID: fmt.Sprintf("p%d", index), Job: live.row.ID, Node: d.Node, Devices: d.Devices, Placed: int64(c.at), State: stateStarting, Decision: index,
 	}
-	live.engine = c.engineOf(d.Node)
+	live.engine, live.over = c.engineOf(d.Node), new(atomic.Bool)
 	live.row.State, live.row.Node, live.row.Reason = stateStarting, d.Node, ""
 	c.byPlace[live.place.ID] = d.Job
 	c.keep(live)
@@ -64,11 +65,15 @@ func (j *liveJob) binding() engine.Binding {
 	}
 }
 
-// bind has a task started once its placement is durable.
+// bind has a task started once its placement is durable, unless it is over by
+// then.
 func (c *core) bind(live *liveJob) {
-	e, b := live.engine, live.binding()
+	e, b, over := live.engine, live.binding(), live.over
 	c.then(func() {
 		c.hands.do(b.Placement, func() {
+			if over.Load() {
+				return
+			}
 			if err := e.Bind(context.Background(), b); err != nil {
 				c.log.Warn("bind", "placement", b.Placement, "job", b.Job, "node", b.Node, "error", err)
 				c.tell(func(c *core) { c.unbound(b.Placement, err) })
@@ -152,6 +157,7 @@ func (c *core) leavePlace(live *liveJob, state string) {
 		live.place.State, live.place.Ended = state, int64(c.at)
 		c.batch.Placements = append(c.batch.Placements, live.place)
 	}
+	live.over.Store(true)
 	delete(c.byPlace, live.place.ID)
 	live.place, live.engine = store.PlacementRow{}, nil
 }
@@ -249,6 +255,7 @@ func (c *core) cancel(id poise.JobID, answer func(error)) {
 		c.then(func() { answer(nil) }, answer)
 		return
 	}
+	live.over.Store(true)
 	if !live.cancelled {
 		live.cancelled, live.row.Reason = true, cancelled
 		c.keep(live)
@@ -292,7 +299,7 @@ func (c *core) rebind() {
 			continue
 		}
 		live := c.jobs[j.ID]
-		live.engine = c.engineOf(live.place.Node)
+		live.engine, live.over = c.engineOf(live.place.Node), new(atomic.Bool)
 		if live.cancelled {
 			placement := live.place.ID
 			c.stop(live, func(err error) {

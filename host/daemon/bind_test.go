@@ -1,0 +1,235 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/engine"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// hook is the sim engine with a word to say about each bind.
+type hook struct {
+	binder
+	mu    sync.Mutex
+	binds []string // placements, in order
+	says  func(n int, b engine.Binding) error
+}
+
+func (h *hook) Bind(ctx context.Context, b engine.Binding) error {
+	h.mu.Lock()
+	h.binds = append(h.binds, b.Placement)
+	n := len(h.binds)
+	h.mu.Unlock()
+	if err := h.says(n, b); err != nil {
+		return err
+	}
+	return h.binder.Bind(ctx, b)
+}
+
+func (h *hook) bound() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.binds)
+}
+
+// hooked runs a daemon with a node n0 of four cores whose binds are hooked.
+func hooked(t *testing.T, says func(n int, b engine.Binding) error) (*Daemon, *hook) {
+	t.Helper()
+	d, err := Open(t.Context(), options(t, folder(t), settings{"queue.retry_base": "1ms", "queue.retry_max": "5ms"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hook{binder: d.sim, says: says}
+	d.core.engines = func(string) binder { return h }
+	run(t, d)
+	if _, err := d.JoinCluster(t.Context(), "c", nodes("n", 1, "4"), ""); err != nil {
+		t.Fatal(err)
+	}
+	return d, h
+}
+
+// askJob submits a job that takes a whole node and gives its id.
+func askJob(t *testing.T, d *Daemon) string {
+	t.Helper()
+	jobs, err := d.Submit(t.Context(), "t", []client.JobSpec{job("a", "4")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobs[0].ID
+}
+
+func reaches(t *testing.T, d *Daemon, id string, state client.JobState) client.Job {
+	t.Helper()
+	var j client.Job
+	eventually(t, string(state), func() bool {
+		var err error
+		j, err = d.Job(t.Context(), "t", id)
+		return err == nil && j.State == state
+	})
+	return j
+}
+
+// A bind that fails is tried again in place; the node stays taken meanwhile, and
+// is freed once when it is given up.
+func TestBindFails(t *testing.T) {
+	busy := &poise.Error{Kind: poise.Unavailable, Op: "bind", Detail: "busy"}
+	f := func(fails int, want ...string) {
+		t.Helper()
+		d, h := hooked(t, func(n int, _ engine.Binding) error {
+			if n <= fails {
+				return busy
+			}
+			return nil
+		})
+		j := reaches(t, d, askJob(t, d), client.Running)
+		var pattern []string
+		names := map[string]string{}
+		for _, p := range h.bound() {
+			if names[p] == "" {
+				names[p] = fmt.Sprint("p", len(names)+1)
+			}
+			pattern = append(pattern, names[p])
+		}
+		if !slices.Equal(pattern, want) || names[j.Placement] != want[len(want)-1] {
+			t.Errorf("binds %v, runs as %s, expected %v", pattern, names[j.Placement], want)
+		}
+		if n, err := d.Node(t.Context(), "n0"); err != nil || n.Tasks != 1 || n.Idle["cpu"] != "0" {
+			t.Errorf("%+v, %v, expected one task that takes all", n, err)
+		}
+	}
+	f(0, "p1")
+	f(1, "p1", "p1")
+	f(maxBinds-1, "p1", "p1", "p1")
+	f(maxBinds, "p1", "p1", "p1", "p2")
+	f(2*maxBinds+1, "p1", "p1", "p1", "p2", "p2", "p2", "p3", "p3")
+}
+
+// A bind that had its effect and no answer is no second run.
+func TestBindWithoutAnswer(t *testing.T) {
+	var d *Daemon
+	d, h := hooked(t, func(_ int, b engine.Binding) error {
+		if err := d.sim.Bind(context.Background(), b); err != nil {
+			return err
+		}
+		return &poise.Error{Kind: poise.Unavailable, Op: "bind", Detail: "no answer"}
+	})
+	id := askJob(t, d)
+	eventually(t, "an end or a run", func() bool {
+		j, err := d.Job(t.Context(), "t", id)
+		return err == nil && (j.State == client.Running || j.State.Ended())
+	})
+	if all := h.bound(); slices.ContainsFunc(all, func(p string) bool { return p != all[0] }) {
+		t.Errorf("binds %v, expected one placement", all)
+	}
+}
+
+func TestBindRefused(t *testing.T) {
+	d, _ := hooked(t, func(int, engine.Binding) error {
+		return &poise.Error{Kind: poise.Invalid, Op: "bind", Detail: "command: strange"}
+	})
+	if j := reaches(t, d, askJob(t, d), client.Failed); !strings.Contains(j.Detail, "command: strange") {
+		t.Errorf("%+v", j)
+	}
+	if n, err := d.Node(t.Context(), "n0"); err != nil || n.Tasks != 0 {
+		t.Errorf("%+v, %v, expected no task", n, err)
+	}
+}
+
+// An engine that hangs holds up its own tasks only: no answer, no end of another
+// task, no other cancel.
+func TestSlowEngine(t *testing.T) {
+	release, entered := make(chan struct{}), make(chan struct{}, 1)
+	d, _ := hooked(t, func(_ int, b engine.Binding) error {
+		if b.Name == "slow" {
+			entered <- struct{}{}
+			<-release
+		}
+		return nil
+	})
+	ctx := t.Context()
+	submit := func(name string) string {
+		t.Helper()
+		jobs, err := d.Submit(ctx, "t", []client.JobSpec{job(name, "100m")}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return jobs[0].ID
+	}
+	slow := submit("slow")
+	<-entered
+	for range 5 {
+		id := submit("quick")
+		reaches(t, d, id, client.Running)
+		if _, err := d.Cancel(ctx, "t", id); err != nil {
+			t.Fatal(err)
+		}
+		reaches(t, d, id, client.Failed)
+	}
+	if j := reaches(t, d, slow, client.Starting); j.Placement == "" {
+		t.Errorf("%+v", j)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := d.Cancel(ctx, "t", slow); done <- err }()
+	select {
+	case err := <-done:
+		t.Errorf("%v: answered before the engine knows the task", err)
+	default:
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if j := reaches(t, d, slow, client.Failed); j.Detail != cancelled {
+		t.Errorf("%+v", j)
+	}
+}
+
+// What is to be done for one placement is done in order, and all of it.
+func TestHands(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHands()
+		var mu sync.Mutex
+		done := map[string][]int{}
+		under := map[string]bool{}
+		var all sync.WaitGroup
+		counts := map[string]int{}
+		for range rapid.IntRange(0, 60).Draw(t, "things") {
+			p := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}).Draw(t, "placement")
+			i := counts[p]
+			counts[p]++
+			all.Add(1)
+			h.do(p, func() {
+				defer all.Done()
+				mu.Lock()
+				if under[p] {
+					t.Errorf("%s: two at one time", p)
+				}
+				under[p] = true
+				if len(under) > maxHands {
+					t.Errorf("%d at one time", len(under))
+				}
+				mu.Unlock()
+				mu.Lock()
+				delete(under, p)
+				done[p] = append(done[p], i)
+				mu.Unlock()
+			})
+		}
+		all.Wait()
+		h.close()
+		for p, n := range counts {
+			if len(done[p]) != n || !slices.IsSorted(done[p]) {
+				t.Errorf("%s: %v, expected 0 to %d in order", p, done[p], n-1)
+			}
+		}
+		h.do("late", func() { t.Error("done after the end") })
+	})
+}
