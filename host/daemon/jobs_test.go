@@ -40,6 +40,53 @@ func TestLocalJob(t *testing.T) {
 	}
 }
 
+// Tasks run on while no daemon is there: the next one finds those that run, those
+// that ended, and the sums as they were.
+func TestLocalRestart(t *testing.T) {
+	local := settings{"engine.kind": "local"}
+	w := serve(t, folder(t), local)
+	marks := t.TempDir()
+	gate := filepath.Join(marks, "gate")
+	var ids []string
+	for i := range 3 {
+		script := fmt.Sprintf("echo >>%s/%d; exec sleep 600", marks, i)
+		if i == 0 {
+			script = fmt.Sprintf("echo >>%s/%d; while [ ! -e %s ]; do sleep 0.01; done; touch %s/over; exit 7", marks, i, gate, marks)
+		}
+		ids = append(ids, w.submit(sh(fmt.Sprint("r", i), script))[0].ID)
+	}
+	before := map[string]client.Job{}
+	for _, id := range ids {
+		before[id] = w.until(id, client.Running)
+	}
+	node := w.node(before[ids[0]].Node)
+	w.stop()
+	write(t, gate, "")
+	eventually(t, "the first task over", func() bool { _, err := os.Stat(filepath.Join(marks, "over")); return err == nil })
+	w = serve(t, w.dir, local)
+	if j := w.until(ids[0], client.Failed); j.ExitCode == nil || *j.ExitCode != 7 {
+		t.Errorf("%+v, expected the end that nobody saw", j)
+	}
+	for _, id := range ids[1:] {
+		if j := w.job(id); j.State != client.Running || j.Placement != before[id].Placement || !j.Started.Equal(before[id].Started) {
+			t.Errorf("%+v, expected %+v", j, before[id])
+		}
+	}
+	w.checkSums()
+	if n := w.node(node.Name); n.Tasks != 2 || n.Incarnation != node.Incarnation {
+		t.Errorf("%+v, expected two tasks on the same incarnation", n)
+	}
+	for i, id := range ids {
+		if _, err := w.Cancel(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.until(id, client.Failed)
+		if text, err := os.ReadFile(fmt.Sprintf("%s/%d", marks, i)); err != nil || len(text) != 1 {
+			t.Errorf("task %d began %d times, %v", i, len(text), err)
+		}
+	}
+}
+
 // What was forgotten by the engine before the kill is forgotten after it: no
 // folder of an ended task stays.
 func TestLocalForgets(t *testing.T) {

@@ -48,7 +48,6 @@ type world struct {
 	t    testing.TB
 	dir  string
 	live *config.Live
-	env  []string
 	stop func()
 }
 

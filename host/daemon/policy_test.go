@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -83,6 +84,51 @@ func TestPolicyReload(t *testing.T) {
 	}
 	t.Logf("%d jobs", len(ids))
 	w.checkSums()
+}
+
+// A policy that is replaced leaves nothing behind, however often.
+func TestManyReloads(t *testing.T) {
+	path, err := filepath.Abs(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, folder(t), settings{"policy.path": path})
+	ctx := t.Context()
+	if _, err := d.JoinCluster(ctx, "c", nodes("n", 2, "1000"), ""); err != nil {
+		t.Fatal(err)
+	}
+	round := func() {
+		t.Helper()
+		if err := d.apply(ctx, &d.options.Config.Current().Config); err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := d.Submit(ctx, "t", []client.JobSpec{job("a", "1m")}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reaches(t, d, jobs[0].ID, client.Running)
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC() // what finalizers let go of
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for range 10 {
+		round()
+	}
+	before, goroutines := heap(), runtime.NumGoroutine()
+	for range 60 {
+		round()
+	}
+	// An instance has 64 KiB of memory at least, and a policy two of them.
+	if after := heap(); after > before+60*128<<10/2 {
+		t.Errorf("heap %d KiB, before 60 reloads %d KiB", after>>10, before>>10)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+5 {
+		t.Errorf("%d goroutines, before 60 reloads %d", n, goroutines)
+	}
 }
 
 // The daemon does not start with a plugin that it cannot use, and says why.
