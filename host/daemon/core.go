@@ -57,6 +57,8 @@ type core struct {
 	classes *model.Model
 	stack   *stack
 
+	modelDue bool // the classes are newer than those that the policy goes by
+
 	retryBase, retryMax time.Duration
 
 	metrics *telemetry.Metrics
@@ -99,7 +101,7 @@ func (c *core) run(ctx context.Context) error {
 			f(c)
 			c.drain()
 		case p := <-c.planned:
-			p.stack.back()
+			c.back(p.stack)
 			if err := c.settle(p.work); err != nil {
 				return err
 			}

@@ -72,21 +72,23 @@ func (c *core) use(st *stack) error {
 		}
 	}
 	c.loop.Open(theLane, st.policy, st.away)
-	if c.classes != nil {
-		c.loop.UseModel(c.classes)
-	}
 	if c.stack != nil {
 		c.stack.retired = true
 		c.stack.free()
 	}
-	c.stack = st
+	if c.stack = st; c.classes != nil {
+		c.useModel()
+	}
 	return nil
 }
 
-// back takes note that a piece of work is planned.
-func (st *stack) back() {
+// back takes note that a piece of work of a policy is planned.
+func (c *core) back(st *stack) {
 	st.out--
 	st.free()
+	if c.modelDue {
+		c.useModel()
+	}
 }
 
 // free lets go of a plugin that is no longer in force, nor at work.

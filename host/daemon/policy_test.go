@@ -153,3 +153,46 @@ func TestBadPolicy(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Nodes join and classes are rebuilt while a plugin is at work on another
+// goroutine.
+func TestFleetChangesWhilePlanning(t *testing.T) {
+	path, err := filepath.Abs(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, folder(t), settings{"policy.path": path})
+	ctx := t.Context()
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	var ids []string
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			jobs, err := d.Submit(ctx, "t", []client.JobSpec{job("a", "1m"), job("b", "2m")}, "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids = append(ids, jobs[0].ID, jobs[1].ID)
+		}
+	}()
+	for i := range 20 {
+		if _, err := d.JoinCluster(ctx, fmt.Sprint("c", i), nodes(fmt.Sprintf("c%d-", i), 3, fmt.Sprint(1<<(i%6))), ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.RebuildClasses(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	<-done
+	for _, id := range ids {
+		reaches(t, d, id, client.Running)
+	}
+}
