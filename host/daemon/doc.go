@@ -5,6 +5,7 @@
 // One goroutine owns the loop. Whoever wants something sends it a function. What
 // a turn of the loop decided is appended to the store as one batch, and takes
 // effect (an answer to a client, a task that starts) once it is durable, in the
-// order of the log. While the store is stalled nothing is decided and nothing
-// accepted; reads go on.
+// order of the log. Engines are asked beside that, in order for one placement, so
+// that a slow one delays its own tasks only. While the store is stalled nothing is
+// decided and nothing accepted; reads go on.
 package daemon

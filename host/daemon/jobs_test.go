@@ -131,7 +131,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%+v, expected it to have been cancelled", j)
 	}
 	// At once, whether its bind has happened or not.
-	for i := range 5 {
+	for i := range 3 {
 		id := w.submit(sh(fmt.Sprint("quick", i), "sleep 1000"))[0].ID
 		if _, err := w.Cancel(ctx, id); err != nil {
 			t.Fatal(err)
@@ -281,7 +281,7 @@ func TestIdempotencyKey(t *testing.T) {
 
 	// At the same time, for as long as it takes to find a gap between the loop
 	// and the store.
-	for round := range 12 {
+	for round := range 8 {
 		key := fmt.Sprint("c", round)
 		ids := make([]string, 8)
 		var all sync.WaitGroup
