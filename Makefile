@@ -29,7 +29,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy openb lint clean
+.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy openb kill9 lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -166,6 +166,9 @@ lint: ## vet, staticcheck, gofumpt and the rules on the tree (host/archtest)
 	@set -e; for m in $(NESTED); do (set -x; cd $$m && go vet ./... && $(STATICCHECK) ./...); done
 	@out=$$($(GOFUMPT) -l .) && if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
 	go test ./host/archtest
+
+kill9: ## 500 rounds of kill -9 of the daemon with tasks in flight
+	go test -timeout 60m -v ./host/daemon -run TestKill9 -kill9 500
 
 clean: ## what was built and measured
 	rm -rf bin out

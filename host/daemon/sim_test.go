@@ -22,7 +22,7 @@ import (
 var (
 	simSeed      = flag.Int64("sim.seed", 0, "the one seed that TestSimulation runs; 0 = many")
 	simSeeds     = flag.Int("sim.seeds", 100, "seeds that TestSimulation runs")
-	simSnapshots = flag.Int64("sim.snapshots", 1_000_000, "events between snapshots of TestSimulation")
+	simSnapshots = flag.Int64("sim.snapshots", 40, "events between snapshots of TestSimulation")
 	soak         = flag.Duration("soak", 0, "how long TestSimulation runs new seeds, in place of -sim.seeds")
 )
 

@@ -126,6 +126,9 @@ func (r *ranking) outdated(snap *state.Snapshot, epoch bool, w *scratch) {
 
 func (r *ranking) reset(snap *state.Snapshot) {
 	r.rows = make([]rankRow, snap.Rows())
+	for i := range r.rows {
+		r.rows[i].tier = refused // a row that never changed is of no node
+	}
 	r.tree.reset(snap.Rows())
 	r.counts, r.fitting = r.counts[:0], 0
 }
