@@ -271,3 +271,33 @@ func TestSum(t *testing.T) {
 		t.Errorf("%+v, expected 0", s)
 	}
 }
+
+// Nothing that a pass or its guest left in the arena is there for the next one.
+func TestArenaStartsEmpty(t *testing.T) {
+	w := newWorld(t)
+	fleet(w, 200)
+	g := guestOf(t, "echo", nil)
+	w.apply(g.Symbols())
+	job := w.submit("t", request(1, 0, 0), nil)
+	lay := func(rows int, spoil bool) []byte {
+		g.Prepare(w.state.View(), job)
+		s, fault := g.slot(128)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		g.lay(s, window{candidates: rows, rows: rows, block: true}, w.rows())
+		arena := slices.Clone(s.arena())
+		if spoil {
+			for i := range s.arena() {
+				s.arena()[i] = 0xa5
+			}
+		}
+		return arena
+	}
+	for _, rows := range []int{1, 65, 128} {
+		clean := lay(rows, true)
+		if again := lay(rows, false); !slices.Equal(again, clean) {
+			t.Errorf("%d rows: the arena differs from that of the pass before", rows)
+		}
+	}
+}

@@ -1,12 +1,57 @@
 package policy
 
-import "github.com/poise-sched/poise/abi"
+import (
+	"bytes"
+
+	"github.com/poise-sched/poise/abi"
+)
 
 // image is the state that an instance goes back to: all that a guest can change.
 type image struct {
 	memory  []byte
+	runs    []run // of memory, in order and without gaps
 	globals []uint64
 	wasi    wasi
+}
+
+// run is a stretch of memory that is all zero, or that holds something. Most of
+// a small guest's memory is zero, and clearing it costs half of copying it.
+type run struct {
+	from, to int
+	zero     bool
+}
+
+// runBlock is what runs are made of.
+const runBlock = 1 << 10
+
+// runsOf finds the runs of a memory.
+func runsOf(memory []byte) []run {
+	var runs []run
+	zeros := make([]byte, runBlock)
+	for from := 0; from < len(memory); from += runBlock {
+		to := min(from+runBlock, len(memory))
+		zero := bytes.Equal(memory[from:to], zeros[:to-from])
+		if n := len(runs); n > 0 && runs[n-1].zero == zero {
+			runs[n-1].to = to
+			continue
+		}
+		runs = append(runs, run{from, to, zero})
+	}
+	return runs
+}
+
+// restore writes the image's memory in [from, to).
+func (m *image) restore(memory []byte, from, to int) {
+	for _, r := range m.runs {
+		lo, hi := max(r.from, from), min(r.to, to)
+		switch {
+		case lo >= hi:
+		case r.zero:
+			clear(memory[lo:hi])
+		default:
+			copy(memory[lo:hi], m.memory[lo:hi])
+		}
+	}
 }
 
 // seal remembers the state as it is now.
@@ -16,6 +61,7 @@ func (in *instance) seal() error {
 		return &f
 	}
 	in.image.memory = append(in.image.memory[:0], in.memory()...)
+	in.image.runs = runsOf(in.image.memory)
 	in.image.globals = in.image.globals[:0]
 	for _, g := range in.state {
 		in.image.globals = append(in.image.globals, g.Get())
@@ -37,8 +83,8 @@ func (in *instance) restore(keepFrom, keepTo uint32) bool {
 	if in.dead != nil || len(mem) != len(in.image.memory) {
 		return false
 	}
-	copy(mem[:keepFrom], in.image.memory)
-	copy(mem[keepTo:], in.image.memory[keepTo:])
+	in.image.restore(mem, 0, int(keepFrom))
+	in.image.restore(mem, int(keepTo), len(mem))
 	for i, g := range in.state {
 		g.Set(in.image.globals[i])
 	}

@@ -14,6 +14,7 @@ type slot struct {
 	base   uint32 // pointer to the arena
 	wanted int    // rows that it was to have room for: the guest may have had no memory for them
 	pass   uint64 // the pass that it was set up for
+	stale  bool   // columns hold what an earlier pass left
 }
 
 // arena gives the arena's bytes. A call may move the memory: take it anew after
@@ -125,10 +126,17 @@ func roundUp(n int) int {
 }
 
 // setUp writes all blocks but table and columns. What an earlier pass left in
-// the arena goes.
+// the arena goes; columns are left to the next lay, which writes over most of
+// them.
 func (g *Guest) setUp(s *slot) {
-	arena := s.arena()
-	clear(arena)
+	arena, l := s.arena(), s.layout
+	columns := l.Values
+	if len(l.Columns) > 0 {
+		columns = l.Columns[0].Offset
+	}
+	clear(arena[:columns])
+	clear(arena[l.Values:])
+	s.stale = true
 	for i, v := range g.settings {
 		word := v.Bits
 		if v.IsSymbol {

@@ -64,6 +64,9 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 	}
 	for i := range l.Columns {
 		c := &l.Columns[i]
+		if s.stale {
+			clear(arena[c.Offset+w.rows*c.Stride : c.Offset+l.Sizes.Rows*c.Stride])
+		}
 		to := arena[c.Offset:][:w.rows*c.Stride]
 		switch from := g.mirror.data[i]; {
 		case perCall(c.Kind):
@@ -74,6 +77,7 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 			gather(to, from, rows[:w.candidates], c.Stride)
 		}
 	}
+	s.stale = false
 }
 
 // gather copies the elements of the rows, one after the other.
