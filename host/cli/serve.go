@@ -55,7 +55,7 @@ func serve(s Streams, source config.Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	o := daemon.Options{
-		Config: live, Log: telemetry.Logger(s.Err, c.Log.Format, level), Version: buildVersion(),
+		Config: live, Log: telemetry.Logger(s.Err, c.Log.Format, level), Version: buildVersion(), Level: level,
 		Shim: []string{self, shimCommand}, Compile: []string{self, compileCommand},
 	}
 	return daemon.Serve(ctx, o, func(address, socket string) {

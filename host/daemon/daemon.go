@@ -31,8 +31,9 @@ import (
 type Options struct {
 	Config  *config.Live
 	Log     *slog.Logger
-	Shim    []string // command of a task's shim
-	Compile []string // command of the compile child
+	Level   *slog.LevelVar // of Log, where the configuration is to change it
+	Shim    []string       // command of a task's shim
+	Compile []string       // command of the compile child
 	Version string
 }
 

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/poise"
 )
 
@@ -150,6 +153,31 @@ func TestBadPolicy(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(plugin); err != nil {
+		t.Error(err)
+	}
+}
+
+// The log follows the level of a configuration that was taken up.
+func TestLogLevelFollows(t *testing.T) {
+	dir := folder(t)
+	o := options(t, dir, nil)
+	o.Level = new(slog.LevelVar)
+	d, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	write(t, filepath.Join(dir, "poise.yaml"), "log: {level: debug}\n")
+	if s := o.Config.Reload(func(c *config.Config) error { return d.apply(ctx, c) }); s.Err != nil || o.Level.Level() != slog.LevelDebug {
+		t.Errorf("%+v, level %v, expected debug", s, o.Level.Level())
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
 }

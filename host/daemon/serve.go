@@ -17,6 +17,7 @@ import (
 
 	"github.com/poise-sched/poise/host/api"
 	"github.com/poise-sched/poise/host/config"
+	"github.com/poise-sched/poise/host/telemetry"
 )
 
 // Serve runs a daemon with its API until ctx ends: on the configured address and
@@ -131,8 +132,12 @@ func (d *Daemon) apply(ctx context.Context, c *config.Config) error {
 	err = d.do(ctx, func(c *core) error { return c.use(st) })
 	if err != nil {
 		st.close()
+		return err
 	}
-	return err
+	if d.options.Level != nil {
+		d.options.Level.Set(telemetry.Level(c.Log.Level))
+	}
+	return nil
 }
 
 // reloaded says what became of a new configuration.

@@ -112,7 +112,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		}
 	}
 	if d.Verdict != poise.Placed {
-		return Settled{Decision: d}, l.queue.Park(w.item, CausesOf(&d), d.Version, now)
+		return Settled{Decision: d}, l.queue.Park(w.item, queue.CausesOf(&d), d.Version, now)
 	}
 	return Settled{Decision: d}, nil
 }
@@ -124,13 +124,4 @@ func (l *Loop) overtaken(w *Work) bool {
 	}
 	row, ok := l.state.Row(w.decision.Node)
 	return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row)
-}
-
-// CausesOf gives what could help a job that was not placed.
-func CausesOf(d *poise.Decision) queue.Causes {
-	blocked := queue.Joined
-	for _, reason := range d.Reasons {
-		blocked |= queue.CauseOf(reason)
-	}
-	return blocked
 }

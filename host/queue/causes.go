@@ -48,3 +48,12 @@ func CauseOf(r poise.Reason) Causes {
 		return Described
 	}
 }
+
+// CausesOf gives what could help a job that was not placed: what Park wants.
+func CausesOf(d *poise.Decision) Causes {
+	blocked := Joined
+	for _, reason := range d.Reasons {
+		blocked |= CauseOf(reason)
+	}
+	return blocked
+}

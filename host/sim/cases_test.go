@@ -224,7 +224,7 @@ func TestEventWhileParking(t *testing.T) {
 		t.Fatalf("the second job: %s, want %s", decision.Verdict, poise.FitsNotNow)
 	}
 	b.do(b.end(departure{at: 2, job: "first"})) // the node is freed, and nobody is parked yet
-	b.do(b.queue.Park(item, causesOf(&decision), decision.Version, 3))
+	b.do(b.queue.Park(item, queue.CausesOf(&decision), decision.Version, 3))
 	if !b.started("second", 4) {
 		t.Error("the second job is parked for good, want it tried again")
 	}

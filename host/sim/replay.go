@@ -127,7 +127,7 @@ func (r *replay) pass(now poise.Time) error {
 		}
 		r.m.attempt(j, &d)
 		if d.Verdict != poise.Placed {
-			if err := r.queue.Park(item, causesOf(&d), d.Version, now); err != nil {
+			if err := r.queue.Park(item, queue.CausesOf(&d), d.Version, now); err != nil {
 				return err
 			}
 			continue
@@ -161,13 +161,4 @@ func (r *replay) end(e departure) error {
 	}
 	r.queue.Wake(help, r.state.View().Version())
 	return nil
-}
-
-// causesOf gives what could help a job that was not placed.
-func causesOf(d *poise.Decision) queue.Causes {
-	blocked := queue.Joined
-	for _, reason := range d.Reasons {
-		blocked |= queue.CauseOf(reason)
-	}
-	return blocked
 }
