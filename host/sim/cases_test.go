@@ -194,7 +194,7 @@ func (b *bench) arrive(a Arrival) *state.Job {
 	j, err := b.submit(&a)
 	b.do(err)
 	b.replay.t.arrive(j)
-	b.do(b.queue.Push(itemOf(j)))
+	b.do(b.queue.Push(b.item(j)))
 	return j
 }
 
@@ -333,4 +333,33 @@ request: {gpu: 3}
 	f("now", 1, poise.FitsNotNow, poise.Miss{Node: "a", Code: poise.IdleShort, Dim: "cpu", Ask: 61000, Have: 12000, Beyond: 49000})
 	f("front", 2, poise.FitsNotNow, poise.Miss{Node: "a", Code: poise.IdleShort, Dim: "cpu", Ask: 20000, Have: 12000, Beyond: 8000})
 	f("gpus", 1, poise.NeverFits, poise.Miss{Node: "c", Code: poise.DeviceCapacityShort, Dim: "gpu", Ask: 3000, Have: 2000, Beyond: 1000})
+}
+
+// noRed refuses the jobs of one tenant, and says that it goes by the tenant.
+type noRed struct{}
+
+func (noRed) Filter(b *state.Batch, reasons []poise.Reason) error {
+	for i := range b.Rows {
+		if b.Job.Tenant == "red" {
+			reasons[i] = poise.NewPolicyReason(0, 1)
+		}
+	}
+	return nil
+}
+
+func (noRed) Key(j *state.Job) string { return string(j.Tenant) }
+
+// A job that a policy refuses does not park another tenant's of the same shape.
+func TestPolicyTellsJobsApart(t *testing.T) {
+	b, jobs := newBench(t, "node: n\ncapacity: {cpu: 4}", "job: first\ntenant: red\nrequest: {cpu: 1}\n---\njob: second\ntenant: blue\nrequest: {cpu: 1}")
+	p := *b.pipeline.Policy()
+	p.Filters = []sched.Filter{noRed{}}
+	b.pipeline = sched.NewPipeline(p)
+	first, second := b.arrive(jobs[0]), b.arrive(jobs[1])
+	if first.Shape != second.Shape {
+		t.Fatal("two shapes, expected one")
+	}
+	if b.started("first", 0) || !b.started("second", 0) {
+		t.Error("expected the second job alone to start")
+	}
 }

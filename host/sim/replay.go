@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -16,6 +17,7 @@ type replay struct {
 	*World
 	queue   *queue.Queue
 	ends    departures
+	keyed   map[string]queue.ShapeID // see item
 	started uint64
 	m       *metrics
 	t       *timeline
@@ -95,7 +97,7 @@ func (r *replay) run(arrivals []Arrival) error {
 			}
 			r.m.arrive(j)
 			r.t.arrive(j)
-			if err := r.queue.Push(itemOf(j)); err != nil {
+			if err := r.queue.Push(r.item(j)); err != nil {
 				return err
 			}
 		}
@@ -104,6 +106,26 @@ func (r *replay) run(arrivals []Arrival) error {
 		}
 	}
 	return nil
+}
+
+// item gives the job as the queue knows it. Jobs of one shape that the policy
+// tells apart are of different shapes there: what one of them waits for, another
+// may not. Their numbers count down, those of shapes count up.
+func (r *replay) item(j *state.Job) queue.Item {
+	item := itemOf(j)
+	key := r.pipeline.Key(j)
+	if key == "" {
+		return item
+	}
+	key = fmt.Sprintf("%d %s", j.Shape.ID, key)
+	if _, ok := r.keyed[key]; !ok {
+		if r.keyed == nil {
+			r.keyed = map[string]queue.ShapeID{}
+		}
+		r.keyed[key] = math.MaxUint32 - queue.ShapeID(len(r.keyed))
+	}
+	item.Shape = r.keyed[key]
+	return item
 }
 
 func itemOf(j *state.Job) queue.Item {
