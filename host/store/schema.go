@@ -58,6 +58,46 @@ CREATE TABLE keys (
 	hash BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (tenant, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX keys_at ON keys (at);
+`, `
+-- What decisions depend on beside the events: modules by digest.
+CREATE TABLE modules (
+	digest TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, body BLOB NOT NULL
+) STRICT;
+
+-- A tenant's plugins: a version is one digest for good, a tag is a name for a
+-- digest. Tenant '' = all tenants.
+CREATE TABLE versions (
+	tenant TEXT NOT NULL, plugin TEXT NOT NULL, version TEXT NOT NULL,
+	digest TEXT NOT NULL, at INTEGER NOT NULL, by TEXT NOT NULL,
+	signature BLOB NOT NULL, body BLOB NOT NULL,
+	PRIMARY KEY (tenant, plugin, version)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX versions_digest ON versions (digest);
+CREATE TABLE tags (
+	tenant TEXT NOT NULL, plugin TEXT NOT NULL, tag TEXT NOT NULL,
+	digest TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (tenant, plugin, tag)
+) STRICT, WITHOUT ROWID;
+
+-- Clusters that follow an inventory file.
+CREATE TABLE follows (
+	cluster TEXT NOT NULL PRIMARY KEY, path TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Who may do what: tokens by the hash of their secret.
+CREATE TABLE tokens (
+	id TEXT NOT NULL PRIMARY KEY, hash BLOB NOT NULL UNIQUE, tenant TEXT NOT NULL,
+	role TEXT NOT NULL, name TEXT NOT NULL, created INTEGER NOT NULL,
+	expires INTEGER NOT NULL, revoked INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tokens_tenant ON tokens (tenant, id);
+
+-- Who changed what.
+CREATE TABLE audit (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, who TEXT NOT NULL,
+	role TEXT NOT NULL, tenant TEXT NOT NULL, action TEXT NOT NULL,
+	object TEXT NOT NULL, status INTEGER NOT NULL, detail TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_tenant ON audit (tenant, seq);
 `}
 
 // migrate brings the database to the version that steps lead to. A crash on the
