@@ -1,10 +1,46 @@
 package daemon
 
 import (
+	"context"
+
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/resource"
 )
+
+// Classes implements api.Backend.
+func (d *Daemon) Classes(context.Context) ([]client.Class, error) {
+	p := d.board.current.Load()
+	all := []client.Class{}
+	if p.classes == nil {
+		return all, nil
+	}
+	members := map[string]int{}
+	for _, row := range p.rowOf {
+		if name, ok := model.ClassOf(p.snap.Labels(row)); ok {
+			members[name]++
+		}
+	}
+	for i := range p.classes.Classes {
+		all = append(all, class(&p.classes.Classes[i], members[p.classes.Classes[i].Name], p.classes.Build))
+	}
+	return all, nil
+}
+
+// RebuildClasses implements api.Backend.
+func (d *Daemon) RebuildClasses(ctx context.Context) ([]client.Class, error) {
+	err := d.durably(ctx, func(c *core) error {
+		if err := c.classify(modelSettings(&d.options.Config.Current().Config), true); err != nil {
+			return err
+		}
+		c.publish()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.Classes(ctx)
+}
 
 // class gives a class as it goes over the wire.
 func class(c *model.Class, members int, build uint64) client.Class {

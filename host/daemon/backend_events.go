@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/journal"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/store"
+)
+
+// Events implements api.Backend.
+func (d *Daemon) Events(ctx context.Context, after uint64, fn func(client.Event) error) error {
+	for {
+		news := d.board.wait()
+		err := d.store.Read(ctx, after+1, func(r store.Record) error {
+			after = r.Seq
+			return fn(eventView(&r))
+		})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// eventView gives an event as it goes over the wire.
+func eventView(r *store.Record) client.Event {
+	e := client.Event{Index: r.Seq, At: client.At(poise.Time(r.At)), Kind: r.Kind, Body: r.Body}
+	ev, err := journal.Decode(journal.Entry{Index: r.Seq, At: poise.Time(r.At), Kind: r.Kind, Schema: r.Schema, Body: r.Body})
+	if err != nil {
+		return e // shown as the log has it
+	}
+	switch b := ev.Body.(type) {
+	case poise.NodeJoined:
+		e.Node = b.Node.Name
+	case poise.NodeChanged:
+		e.Node = b.Node.Name
+	case poise.NodeMarked:
+		e.Node = b.Name
+	case poise.NodeLeft:
+		e.Node = b.Name
+	case poise.JobSubmitted:
+		e.Job = string(b.Job.ID)
+	case poise.JobPlaced:
+		e.Job, e.Node = string(b.Placement.Job), b.Placement.Node
+	case poise.JobFinished:
+		e.Job = string(b.Job)
+	case poise.JobRequeued:
+		e.Job = string(b.Job)
+	case poise.JobWithdrawn:
+		e.Job = string(b.Job)
+	}
+	return e
+}

@@ -1,0 +1,183 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/engine/local"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/store"
+)
+
+// find gives the row of a job by id or by name.
+func (d *Daemon) find(ctx context.Context, tenant poise.TenantID, nameOrID string) (store.JobRow, error) {
+	row, err := d.store.Job(ctx, nameOrID)
+	if err == nil && row.Tenant == string(tenant) {
+		return row, nil
+	}
+	if err != nil && poise.KindOf(err) != poise.NotFound {
+		return row, err
+	}
+	row, err = d.store.JobByName(ctx, string(tenant), nameOrID)
+	if poise.KindOf(err) == poise.NotFound {
+		return row, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("job %q", nameOrID), Detail: "no such job, expected the name or id of one"}
+	}
+	return row, err
+}
+
+// Job implements api.Backend.
+func (d *Daemon) Job(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error) {
+	row, err := d.find(ctx, tenant, nameOrID)
+	if err != nil {
+		return client.Job{}, err
+	}
+	return d.view(ctx, &row)
+}
+
+// Jobs implements api.Backend.
+func (d *Daemon) Jobs(ctx context.Context, tenant poise.TenantID, f client.JobFilter) (client.JobPage, error) {
+	q := store.JobQuery{Tenant: string(tenant), State: string(f.State), NamePrefix: f.Name, Limit: f.Limit}
+	if f.After != "" {
+		seq, id, ok := strings.Cut(f.After, ".")
+		n, err := strconv.ParseInt(seq, 10, 64)
+		if !ok || err != nil {
+			return client.JobPage{}, badPage(f.After)
+		}
+		q.After = store.JobMark{Seq: n, ID: id}
+	}
+	page := client.JobPage{Jobs: []client.Job{}}
+	for {
+		rows, err := d.store.Jobs(ctx, q)
+		if err != nil {
+			return page, err
+		}
+		for i := range rows {
+			q.After = store.JobMark{Seq: rows[i].Seq, ID: rows[i].ID}
+			if f.Name != "" && rows[i].Name != f.Name || f.Node != "" && rows[i].Node != f.Node {
+				continue
+			}
+			if len(page.Jobs) == f.Limit {
+				return page, nil
+			}
+			j, err := d.view(ctx, &rows[i])
+			if err != nil {
+				return page, err
+			}
+			page.Jobs = append(page.Jobs, j)
+			page.Next = fmt.Sprintf("%d.%s", rows[i].Seq, rows[i].ID)
+		}
+		if len(rows) < q.Limit {
+			page.Next = ""
+			return page, nil
+		}
+		if len(page.Jobs) == f.Limit {
+			return page, nil
+		}
+	}
+}
+
+// Cancel implements api.Backend.
+func (d *Daemon) Cancel(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error) {
+	row, err := d.find(ctx, tenant, nameOrID)
+	if err != nil {
+		return client.Job{}, err
+	}
+	if !client.JobState(row.State).Ended() {
+		done := make(chan error, 1)
+		err := d.do(ctx, func(c *core) error {
+			c.cancel(poise.JobID(row.ID), func(err error) {
+				select {
+				case done <- err:
+				default: // there is one answer, the first
+				}
+			})
+			return nil
+		})
+		if err != nil {
+			return client.Job{}, err
+		}
+		select {
+		case err := <-done:
+			if err != nil && poise.KindOf(err) != poise.Conflict {
+				return client.Job{}, err
+			}
+		case <-d.core.stopped:
+			return client.Job{}, stopping()
+		case <-ctx.Done():
+			return client.Job{}, unavailable(ctx)
+		}
+	}
+	return d.Job(ctx, tenant, row.ID)
+}
+
+// Logs implements api.Backend.
+func (d *Daemon) Logs(ctx context.Context, tenant poise.TenantID, nameOrID string, o client.LogOptions) (io.ReadCloser, error) {
+	row, err := d.find(ctx, tenant, nameOrID)
+	if err != nil {
+		return nil, err
+	}
+	places, err := d.store.Placements(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	last, ok := lastPlace(places)
+	if !ok || d.local == nil {
+		return nil, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("logs of job %q", row.Name), Detail: "it has not run on this machine, expected a job with a task here"}
+	}
+	opt := local.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: client.Moment(o.Since)}
+	switch o.Stream {
+	case "stdout":
+		opt.Stream = local.Stdout
+	case "stderr":
+		opt.Stream = local.Stderr
+	}
+	return d.local.Logs(ctx, last.ID, opt)
+}
+
+// views gives jobs as they go over the wire.
+func (d *Daemon) views(ctx context.Context, rows []store.JobRow, err error) ([]client.Job, error) {
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]client.Job, len(rows))
+	for i := range rows {
+		if jobs[i], err = d.view(ctx, &rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// view gives one job as it goes over the wire.
+func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error) {
+	var spec Spec
+	if err := json.Unmarshal(row.Body, &spec); err != nil {
+		return client.Job{}, fmt.Errorf("job %q: %w", row.ID, err)
+	}
+	j := client.Job{
+		ID: row.ID, Name: row.Name, Tenant: row.Tenant, State: client.JobState(row.State), Node: row.Node,
+		Spec: client.NewJobSpec(&spec.Job), Submitted: client.At(poise.Time(row.Submitted)), ExitCode: row.ExitCode,
+	}
+	j.Spec.Command, j.Spec.Env, j.Spec.Dir = spec.Command, spec.Env, spec.Dir
+	if j.State.Ended() {
+		j.Ended, j.Detail = client.At(poise.Time(row.Changed)), row.Reason
+	} else {
+		j.Reason = row.Reason
+	}
+	places, err := d.store.Placements(ctx, row.ID)
+	if err != nil {
+		return j, err
+	}
+	if p, ok := lastPlace(places); ok && row.State != stateWaiting && row.State != stateWithdrawn {
+		j.Placement, j.Devices, j.Placed, j.Started = p.ID, p.Devices, client.At(poise.Time(p.Placed)), client.At(poise.Time(p.Started))
+		if p.Ended > 0 {
+			j.Ended = client.At(poise.Time(p.Ended))
+		}
+	}
+	return j, nil
+}

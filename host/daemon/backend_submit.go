@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/poise-sched/poise/host/api"
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/store"
+)
+
+// Submit implements api.Backend.
+func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec, key string) ([]client.Job, error) {
+	own := make([]Spec, len(specs))
+	for i := range specs {
+		j, err := api.ParseJob(specs[i])
+		if err != nil {
+			return nil, err
+		}
+		own[i] = Spec{Job: j.Job, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir}
+	}
+	hash := specsHash(own)
+	if key != "" {
+		d.core.keys.hold(keyOf(tenant, key))
+		defer d.core.keys.release(keyOf(tenant, key))
+		rows, err := d.known(ctx, tenant, key, hash)
+		if err != nil || rows != nil {
+			return d.views(ctx, rows, err)
+		}
+	}
+	type answer struct {
+		rows []store.JobRow
+		err  error
+	}
+	done := make(chan answer, 2)
+	err := d.do(ctx, func(c *core) error {
+		c.submit(own, tenant, key, hash, func(rows []store.JobRow, err error) { done <- answer{rows, err} })
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-done:
+		return d.views(ctx, a.rows, a.err)
+	case <-d.core.stopped:
+		return nil, stopping()
+	case <-ctx.Done():
+		return nil, unavailable(ctx)
+	}
+}
+
+// known gives the jobs that a key stands for, nil where it is new.
+func (d *Daemon) known(ctx context.Context, tenant poise.TenantID, key string, hash []byte) ([]store.JobRow, error) {
+	var rows []store.JobRow
+	for i := 0; ; i++ {
+		k, err := d.store.Key(ctx, string(tenant), jobKey(key, i))
+		if poise.KindOf(err) == poise.NotFound {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(k.Hash, hash) {
+			return nil, keyConflict(key)
+		}
+		row, err := d.store.Job(ctx, k.Job)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+}
