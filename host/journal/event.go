@@ -43,6 +43,14 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.ProfileBuilt{}.EventKind():  read[poise.ProfileBuilt],
 	poise.SymbolsWanted{}.EventKind(): read[poise.SymbolsWanted],
 	poise.ModelBuilt{}.EventKind():    readModel,
+
+	poise.SchedulerSet{}.EventKind():      read[poise.SchedulerSet],
+	poise.PolicySet{}.EventKind():         read[poise.PolicySet],
+	poise.PolicyRolledBack{}.EventKind():  read[poise.PolicyRolledBack],
+	poise.PolicyCleared{}.EventKind():     read[poise.PolicyCleared],
+	poise.PolicyQuarantined{}.EventKind(): read[poise.PolicyQuarantined],
+	poise.TenantSet{}.EventKind():         read[poise.TenantSet],
+	poise.TenantRemoved{}.EventKind():     read[poise.TenantRemoved],
 }
 
 func read[B poise.Body](body []byte) (poise.Body, error) {

@@ -50,6 +50,13 @@ func bodies(t *testing.T) []poise.Body {
 		},
 		poise.SymbolsWanted{Labels: []string{"zone"}, Values: []string{"x"}},
 		m.Built([]poise.Node{node("a"), node("b")}),
+		poise.SchedulerSet{Scheduler: poise.Scheduler{Policy: "idle-balance", Seed: 1<<64 - 1, Beta: 0.1, Limits: poise.PluginLimits{CallFuel: 1<<53 + 1}}},
+		poise.PolicySet{Activation: poise.Activation{Tenant: "t", Plugin: "p", Digest: "sha256:0", Params: map[string]string{"k": ""}, Weight: 1.0 / 3}},
+		poise.PolicyRolledBack{Tenant: "t"},
+		poise.PolicyCleared{},
+		poise.PolicyQuarantined{Tenant: "t", Quarantined: true},
+		poise.TenantSet{Tenant: poise.Tenant{ID: "t", Signed: true, Keys: []string{"RW"}}},
+		poise.TenantRemoved{Tenant: "t"},
 	}
 }
 

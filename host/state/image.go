@@ -23,6 +23,7 @@ type Image struct {
 	Seen                            []SeenImage
 	Profiles                        []*poise.Profile
 	Demand                          *poise.Demand
+	Policies                        PoliciesImage
 	Classes                         poise.ModelRecord `json:"-"`
 }
 
@@ -64,6 +65,7 @@ func (s *State) Image() *Image {
 		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
 		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
 		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
+		Policies: s.policies.image(),
 	}
 	for key := range s.symbols.keys {
 		im.SymbolKeys = append(im.SymbolKeys, key)
@@ -173,6 +175,7 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 		s.demand.index[string(e.appendKey(nil))] = len(s.demand.seen)
 		s.demand.seen = append(s.demand.seen, e)
 	}
+	s.placePolicies(&im.Policies)
 	s.freeRows = slices.Clone(im.FreeRows)
 	s.demand.arrivals, l.arrivals, l.joins, s.index = im.Arrivals, im.Arrivals, im.Joins, im.Index
 	l.profiles, l.demand, l.classes, l.at = im.Profiles, im.Demand, im.Classes, im.At

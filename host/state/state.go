@@ -32,6 +32,7 @@ type State struct {
 	names      names
 	demand     demand
 	symbols    symbols
+	policies   policies
 	index      uint64
 }
 
@@ -55,8 +56,8 @@ func New(s Settings) (*State, error) {
 		dims:    dims,
 		jobs:    map[poise.JobID]*Job{},
 		shapes:  shapes{byKey: map[string]*Shape{}},
-		symbols: newSymbols(),
-		demand:  demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
+		symbols: newSymbols(), policies: newPolicies(),
+		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}, nil
 }
 
@@ -176,6 +177,9 @@ func (s *State) apply(ev poise.Event) error {
 	case poise.SymbolsWanted:
 		s.wantSymbols(&b)
 		return nil
+	case poise.SchedulerSet, poise.PolicySet, poise.PolicyRolledBack, poise.PolicyCleared, poise.PolicyQuarantined,
+		poise.TenantSet, poise.TenantRemoved:
+		return s.applyPolicy(ev)
 	}
 	return &poise.Error{Kind: poise.Invalid, Op: "apply event", Detail: fmt.Sprintf("body %T, expected an event of package poise", ev.Body)}
 }

@@ -1,0 +1,44 @@
+package poise
+
+import "fmt"
+
+// DefaultTenant owns the jobs of an installation that has no other tenants.
+const DefaultTenant TenantID = "default"
+
+// Tenant owns jobs and plugins.
+type Tenant struct {
+	ID TenantID
+	// Signed: only plugins signed by one of Keys, minisign public keys, are taken.
+	Signed bool     `json:",omitempty"`
+	Keys   []string `json:",omitempty"`
+}
+
+// TenantSet makes a tenant known or replaces what is known of it.
+type TenantSet struct{ Tenant Tenant }
+
+// TenantRemoved forgets a tenant that has no jobs, and its policy.
+type TenantRemoved struct{ Tenant TenantID }
+
+// EventKind implements Body.
+func (TenantSet) EventKind() string { return "tenant-set" }
+
+// EventKind implements Body.
+func (TenantRemoved) EventKind() string { return "tenant-removed" }
+
+// maxTenantID is the length of a DNS label.
+const maxTenantID = 63
+
+// Validate refuses an ID that is not 1 to 63 of a-z, 0-9 and -, with no - at
+// either end: ids of tenants stand in paths, user names and metrics, and none may
+// look like another.
+func (t TenantID) Validate() error {
+	ok := len(t) > 0 && len(t) <= maxTenantID && t[0] != '-' && t[len(t)-1] != '-'
+	for i := range len(t) {
+		c := t[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
+	}
+	if !ok {
+		return &Error{Kind: Invalid, Op: "tenant", Detail: fmt.Sprintf("id: %q, expected 1 to %d of a-z, 0-9 and -, with no - at either end", string(t), maxTenantID)}
+	}
+	return nil
+}
