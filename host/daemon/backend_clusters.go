@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,8 +46,7 @@ func (d *Daemon) Clusters(context.Context) ([]client.Cluster, error) {
 // JoinCluster implements api.Backend. The tasks of its nodes run in the sim
 // engine: an inventory is a fleet that is not real.
 func (d *Daemon) JoinCluster(ctx context.Context, name string, specs []client.NodeSpec, follow string) (client.Cluster, error) {
-	config := &d.options.Config.Current().Config
-	if err := clusterName(name, config.Cluster.Name); err != nil {
+	if err := clusterName(name, d.options.Config.Current().Config.Cluster.Name); err != nil {
 		return client.Cluster{}, err
 	}
 	nodes := make([]poise.Node, len(specs))
@@ -57,32 +57,47 @@ func (d *Daemon) JoinCluster(ctx context.Context, name string, specs []client.No
 		}
 		nodes[i] = n
 	}
-	if follow != "" {
-		read, err := manifest.ReadNodes(follow)
-		if err != nil {
+	join := func() error {
+		return d.durably(ctx, func(c *core) error {
+			if err := d.joinedAll(c, name, nodes); err != nil {
+				return err
+			}
+			c.publish()
+			return nil
+		})
+	}
+	if follow == "" {
+		if err := d.unfollow(ctx, name, join); err != nil {
 			return client.Cluster{}, err
 		}
-		nodes = append(nodes, read...)
+		return d.cluster(ctx, name)
 	}
-	err := d.durably(ctx, func(c *core) error {
-		if err := c.joinAll(name, nodes); err != nil {
-			return err
+	if !filepath.IsAbs(follow) {
+		return client.Cluster{}, &poise.Error{
+			Kind: poise.Invalid, Op: fmt.Sprintf("join cluster %q", name),
+			Detail: fmt.Sprintf("follow: %q, expected the absolute path of a file on the daemon's machine", follow),
 		}
-		if err := c.classify(modelSettings(config), false); err != nil {
-			return err
-		}
-		c.publish()
-		return nil
-	})
-	if err != nil {
+	}
+	var err error
+	if nodes, err = manifest.ReadNodes(follow); err != nil {
 		return client.Cluster{}, err
 	}
-	if follow != "" {
-		d.follows.mu.Lock()
-		d.follows.files[name] = followed{path: follow}
-		d.follows.mu.Unlock()
+	if err := join(); err != nil {
+		return client.Cluster{}, err
+	}
+	if err := d.follow(ctx, name, follow); err != nil {
+		return client.Cluster{}, err
 	}
 	return d.cluster(ctx, name)
+}
+
+// joinedAll makes the nodes of a cluster those of the list and looks whether the
+// classes still fit.
+func (d *Daemon) joinedAll(c *core, cluster string, nodes []poise.Node) error {
+	if err := c.joinAll(cluster, nodes); err != nil {
+		return err
+	}
+	return c.classify(modelSettings(&d.options.Config.Current().Config), false)
 }
 
 func (d *Daemon) cluster(ctx context.Context, name string) (client.Cluster, error) {
@@ -105,21 +120,13 @@ func (d *Daemon) LeaveCluster(ctx context.Context, name string) error {
 	if name == d.options.Config.Current().Config.Cluster.Name && d.local != nil {
 		return &poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("cluster %q", name), Detail: "it is this machine, expected another cluster"}
 	}
-	d.follows.mu.Lock()
-	f, followed := d.follows.files[name]
-	delete(d.follows.files, name)
-	d.follows.mu.Unlock()
-	err := d.durably(ctx, func(c *core) error {
-		if err := c.joinAll(name, nil); err != nil {
-			return err
-		}
-		c.publish()
-		return nil
+	return d.unfollow(ctx, name, func() error {
+		return d.durably(ctx, func(c *core) error {
+			if err := c.joinAll(name, nil); err != nil {
+				return err
+			}
+			c.publish()
+			return nil
+		})
 	})
-	if err != nil && followed {
-		d.follows.mu.Lock()
-		defer d.follows.mu.Unlock()
-		d.follows.files[name] = f
-	}
-	return err
 }

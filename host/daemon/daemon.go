@@ -115,6 +115,9 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	if err := d.core.resume(); err != nil {
 		return err
 	}
+	if err := d.takeUpFollows(ctx); err != nil {
+		return err
+	}
 	if err := d.joinOwn(ctx, c); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +101,17 @@ func TestCapacityShrinks(t *testing.T) {
 	w.checkSums()
 }
 
+// rewrite changes a file so that it differs whatever the clock of the file system
+// is.
+func rewrite(t *testing.T, file, text string) {
+	t.Helper()
+	write(t, file, text)
+	at := time.Now().Add(time.Duration(len(text)) * time.Hour)
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestFollow(t *testing.T) {
 	dir := folder(t)
 	w := serve(t, dir, nil)
@@ -109,21 +122,12 @@ func TestFollow(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	j := w.until(w.submit(job("j", "1"))[0].ID, client.Running)
-	rewrite := func(text string) {
-		t.Helper()
-		write(t, file, text)
-		// So that it differs whatever the clock of the file system is.
-		at := time.Now().Add(time.Duration(len(text)) * time.Hour)
-		if err := os.Chtimes(file, at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rewrite("node: a\ncapacity: {cpu: nonsense}\n")
+	rewrite(t, file, "node: a\ncapacity: {cpu: nonsense}\n")
 	stays := "b"
 	if j.Node == "b" {
 		stays = "a"
 	}
-	rewrite("node: " + stays + "\ncapacity: {cpu: 1}\n---\nnode: c\ncapacity: {cpu: 1}\n")
+	rewrite(t, file, "node: "+stays+"\ncapacity: {cpu: 1}\n---\nnode: c\ncapacity: {cpu: 1}\n")
 	eventually(t, "c in place of the job's node", func() bool {
 		_, c := w.Node(t.Context(), "c")
 		_, left := w.Node(t.Context(), j.Node)
@@ -146,6 +150,82 @@ func TestFollow(t *testing.T) {
 	refused(t, w.LeaveCluster(t.Context(), "fleet"), poise.NotFound, `cluster "fleet"`)
 	eventually(t, "j to wait", func() bool { return w.job("j").State == client.Waiting })
 	w.checkSums()
+}
+
+// A cluster follows its file after a restart, until a list or its leave ends
+// that; no restart brings it back then.
+func TestFollowRestart(t *testing.T) {
+	dir := folder(t)
+	w := serve(t, dir, nil)
+	file := filepath.Join(dir, "fleet.yaml")
+	fleet := func(names ...string) {
+		t.Helper()
+		var text strings.Builder
+		for _, name := range names {
+			fmt.Fprintf(&text, "---\nnode: %s\ncapacity: {cpu: 1}\n", name)
+		}
+		rewrite(t, file, text.String())
+	}
+	has := func(follow string, names ...string) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("%q, following %q", names, follow), func() bool {
+			page, err := w.Nodes(t.Context(), client.NodeFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, n := range page.Nodes {
+				got = append(got, n.Name)
+			}
+			all, err := w.Clusters(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(names) == 0 {
+				return len(got) == 0 && len(all) == 0
+			}
+			return slices.Equal(got, names) && len(all) == 1 && all[0].Follow == follow
+		})
+	}
+	follow := func() {
+		t.Helper()
+		if _, err := w.JoinCluster(t.Context(), "fleet", nil, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := w.JoinCluster(t.Context(), "fleet", nil, "fleet.yaml")
+	refused(t, err, poise.Invalid, `follow: "fleet.yaml", expected the absolute path`)
+
+	fleet("a")
+	follow()
+	has(file, "a")
+	w.stop()
+	fleet("a", "b")
+	w = w.again(nil)
+	has(file, "a", "b")
+	fleet("a", "b", "c")
+	has(file, "a", "b", "c")
+
+	// Without its file a cluster stays as it is.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w = w.again(nil)
+	has(file, "a", "b", "c")
+	fleet("d")
+	has(file, "d")
+
+	w.join("fleet", nodes("x", 1, "1"))
+	has("", "x0")
+	w = w.again(nil)
+	has("", "x0")
+	follow()
+	has(file, "d")
+	if err := w.LeaveCluster(t.Context(), "fleet"); err != nil {
+		t.Fatal(err)
+	}
+	w = w.again(nil)
+	has("")
 }
 
 // joinExternal joins a node that an executor of its own stands for.
