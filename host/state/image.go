@@ -237,6 +237,9 @@ func (s *State) placeJobs(im *Image) error {
 			}
 			for _, a := range j.Shape.Request.Amounts {
 				if a.Value > 0 {
+					// The nodes of a page may all have lost a dimension since.
+					d, _ := s.dims.Index(a.Name)
+					hot.widen(d + 1)
 					hot.allocated[s.cell(a.Name, at)] += a.Value
 				}
 			}
