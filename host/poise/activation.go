@@ -19,9 +19,10 @@ type Scheduler struct {
 // PluginLimits are the bounds of a plugin that decide what it answers: memory in
 // bytes, fuel in weighted units.
 type PluginLimits struct {
-	Memory, GoMemory            int64
-	CallFuel, GoCallFuel        int64
-	SetupFuel, JobFuel, RowFuel int64
+	Memory, GoMemory     int64
+	CallFuel, GoCallFuel int64
+	SetupFuel, JobFuel   int64
+	RowFuel, ShapeFuel   int64
 }
 
 // The failure rules of an Activation. None stands for RuleReject where the plugin
@@ -43,6 +44,7 @@ type Activation struct {
 	Weight  float64 // of its loss beside the base's; 0 = instead of it
 	// OnFailure is one of the rules, or "".
 	OnFailure string
+	By        string // who put it in force
 
 	Index       uint64 // of the event that put it in force
 	Quarantined bool   // after too many faults: the failure rule decides

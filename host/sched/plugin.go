@@ -26,6 +26,8 @@ type Activation struct {
 	// counts as keep. Abort stands for the default: Reject for a plugin that
 	// filters, else UseFallback.
 	OnFailure Failure
+	// Instead is what UseFallback falls back to; nil = the base.
+	Instead *Policy
 }
 
 // With puts a plugin on top of a policy: it narrows what the policy keeps, and
@@ -36,6 +38,10 @@ func (p Policy) With(a Activation) (Policy, error) {
 		Name: a.Name, Filters: append([]Filter{}, p.Filters...), Scorer: p.Scorer, ProtectDevices: p.ProtectDevices,
 		Ties: p.Ties, Seed: p.Seed, Order: p.Order, SeededDevices: p.SeededDevices, WantsProfile: p.WantsProfile || a.WantsProfile,
 		OnFailure: a.OnFailure, Fallback: &base,
+	}
+	if a.Instead != nil {
+		stacked.Fallback = a.Instead
+		stacked.WantsProfile = stacked.WantsProfile || a.Instead.WantsProfile
 	}
 	if a.Plugin.Filters() {
 		stacked.Filters = append(stacked.Filters, a.Plugin)

@@ -12,26 +12,36 @@ import (
 // maxHistory is how many activations of a tenant are kept to roll back to.
 const maxHistory = 16
 
-// policies is what is in force: who the tenants are and how their jobs are
-// ranked. It has no part in the columns.
-type policies struct {
+// Policies is what is in force: who the tenants are and how their jobs are
+// ranked. It has no part in the columns. Those that State.Policies gave never
+// change; Clone gives some that may.
+type Policies struct {
 	scheduler *poise.Scheduler                       // nil before the first
 	tenants   map[poise.TenantID]*poise.Tenant       // none = the default one only
 	stacks    map[poise.TenantID][]*poise.Activation // "" is the cluster's; the last one is in force
 }
 
-func newPolicies() policies {
-	return policies{tenants: map[poise.TenantID]*poise.Tenant{}, stacks: map[poise.TenantID][]*poise.Activation{}}
+// NewPolicies gives policies with nothing in force.
+func NewPolicies() *Policies {
+	return &Policies{tenants: map[poise.TenantID]*poise.Tenant{}, stacks: map[poise.TenantID][]*poise.Activation{}}
+}
+
+// Policies gives what is in force now, for keeping.
+func (s *State) Policies() *Policies { return s.policies }
+
+// Clone gives policies that Apply may change.
+func (p *Policies) Clone() *Policies {
+	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks)}
 }
 
 // Scheduler gives how nodes are ranked without a plugin, nil before it was set.
 // It must not be changed.
-func (s *State) Scheduler() *poise.Scheduler { return s.policies.scheduler }
+func (p *Policies) Scheduler() *poise.Scheduler { return p.scheduler }
 
 // Activation gives the activation in force for a tenant, or the cluster's for "",
 // or nil. It must not be changed.
-func (s *State) Activation(tenant poise.TenantID) *poise.Activation {
-	if stack := s.policies.stacks[tenant]; len(stack) > 0 {
+func (p *Policies) Activation(tenant poise.TenantID) *poise.Activation {
+	if stack := p.stacks[tenant]; len(stack) > 0 {
 		return stack[len(stack)-1]
 	}
 	return nil
@@ -39,53 +49,53 @@ func (s *State) Activation(tenant poise.TenantID) *poise.Activation {
 
 // History gives a tenant's activations, the one in force last. They must not be
 // changed.
-func (s *State) History(tenant poise.TenantID) []*poise.Activation {
-	return slices.Clone(s.policies.stacks[tenant])
+func (p *Policies) History(tenant poise.TenantID) []*poise.Activation {
+	return slices.Clone(p.stacks[tenant])
 }
 
 // Activated gives those that have an activation in force, sorted; the cluster is
 // "".
-func (s *State) Activated() []poise.TenantID {
-	return slices.Sorted(maps.Keys(s.policies.stacks))
+func (p *Policies) Activated() []poise.TenantID {
+	return slices.Sorted(maps.Keys(p.stacks))
 }
 
 // Tenant gives what is known of a tenant, or nil. It must not be changed.
-func (s *State) Tenant(id poise.TenantID) *poise.Tenant { return s.policies.tenants[id] }
+func (p *Policies) Tenant(id poise.TenantID) *poise.Tenant { return p.tenants[id] }
 
 // Tenants gives the tenants that were made known, by ID.
-func (s *State) Tenants() []*poise.Tenant {
-	all := slices.Collect(maps.Values(s.policies.tenants))
+func (p *Policies) Tenants() []*poise.Tenant {
+	all := slices.Collect(maps.Values(p.tenants))
 	slices.SortFunc(all, func(a, b *poise.Tenant) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
-// applyPolicy applies the events about policies and tenants. None of them
-// changes a row.
-func (s *State) applyPolicy(ev poise.Event) error {
-	p := &s.policies
+// Apply applies an event about policies or tenants; another kind changes
+// nothing. An event that does not apply gives a poise.Error and leaves all as it
+// was.
+func (p *Policies) Apply(ev poise.Event) error {
 	switch b := ev.Body.(type) {
 	case poise.SchedulerSet:
 		if _, err := New(Settings{DemandHalfLife: b.Scheduler.HalfLife}); err != nil {
 			return err
 		}
-		p.scheduler, s.demand.halfLife = &b.Scheduler, b.Scheduler.HalfLife
+		p.scheduler = &b.Scheduler
 	case poise.PolicySet:
-		return s.setPolicy(b.Activation, ev.Index)
+		return p.set(b.Activation, ev.Index)
 	case poise.PolicyRolledBack:
 		stack := p.stacks[b.Tenant]
 		if len(stack) == 0 {
-			return notFound("roll back", fmt.Sprintf("policy of tenant %q: none in force", b.Tenant))
+			return noPolicy("roll back", b.Tenant)
 		}
 		p.keep(b.Tenant, stack[:len(stack)-1])
 	case poise.PolicyCleared:
 		if len(p.stacks[b.Tenant]) == 0 {
-			return notFound("clear policy", fmt.Sprintf("policy of tenant %q: none in force", b.Tenant))
+			return noPolicy("clear policy", b.Tenant)
 		}
 		p.keep(b.Tenant, nil)
 	case poise.PolicyQuarantined:
-		now := s.Activation(b.Tenant)
+		now := p.Activation(b.Tenant)
 		if now == nil {
-			return notFound("quarantine", fmt.Sprintf("policy of tenant %q: none in force", b.Tenant))
+			return noPolicy("quarantine", b.Tenant)
 		}
 		changed := *now
 		changed.Quarantined = b.Quarantined
@@ -99,12 +109,23 @@ func (s *State) applyPolicy(ev poise.Event) error {
 		t := b.Tenant
 		p.tenants[t.ID] = &t
 	case poise.TenantRemoved:
-		return s.removeTenant(b.Tenant)
+		if p.tenants[b.Tenant] == nil {
+			return notFound("remove tenant", fmt.Sprintf("tenant %q: not known", b.Tenant))
+		}
+		delete(p.tenants, b.Tenant)
+		p.keep(b.Tenant, nil)
 	}
 	return nil
 }
 
-func (s *State) setPolicy(a poise.Activation, index uint64) error {
+func noPolicy(op string, tenant poise.TenantID) error {
+	if tenant == "" {
+		return notFound(op, "policy of the cluster: none in force")
+	}
+	return notFound(op, fmt.Sprintf("policy of tenant %q: none in force", tenant))
+}
+
+func (p *Policies) set(a poise.Activation, index uint64) error {
 	refuse := func(detail string) error {
 		return &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("activate plugin %q", a.Plugin), Detail: detail}
 	}
@@ -125,12 +146,12 @@ func (s *State) setPolicy(a poise.Activation, index uint64) error {
 		return refuse(fmt.Sprintf("on failure: %q, expected %s, %s or %s", a.OnFailure, poise.RuleFallback, poise.RuleReject, poise.RuleLastGood))
 	}
 	a.Index, a.Quarantined, a.Params = index, false, maps.Clone(a.Params)
-	stack := append(slices.Clone(s.policies.stacks[a.Tenant]), &a)
-	s.policies.keep(a.Tenant, stack[max(0, len(stack)-maxHistory):])
+	stack := append(slices.Clone(p.stacks[a.Tenant]), &a)
+	p.keep(a.Tenant, stack[max(0, len(stack)-maxHistory):])
 	return nil
 }
 
-func (p *policies) keep(tenant poise.TenantID, stack []*poise.Activation) {
+func (p *Policies) keep(tenant poise.TenantID, stack []*poise.Activation) {
 	if len(stack) == 0 {
 		delete(p.stacks, tenant)
 		return
@@ -138,17 +159,23 @@ func (p *policies) keep(tenant poise.TenantID, stack []*poise.Activation) {
 	p.stacks[tenant] = slices.Clone(stack)
 }
 
-func (s *State) removeTenant(id poise.TenantID) error {
-	if s.policies.tenants[id] == nil {
-		return notFound("remove tenant", fmt.Sprintf("tenant %q: not known", id))
-	}
-	for _, j := range s.jobs {
-		if j.Tenant == id {
-			return conflict("remove tenant", fmt.Sprintf("tenant %q: has jobs that wait or run, expected none", id))
+// applyPolicy applies the events about policies and tenants. None of them
+// changes a row.
+func (s *State) applyPolicy(ev poise.Event) error {
+	if b, ok := ev.Body.(poise.TenantRemoved); ok {
+		for _, j := range s.jobs {
+			if j.Tenant == b.Tenant {
+				return conflict("remove tenant", fmt.Sprintf("tenant %q: has jobs that wait or run, expected none", b.Tenant))
+			}
 		}
 	}
-	delete(s.policies.tenants, id)
-	s.policies.keep(id, nil)
+	next := s.policies.Clone()
+	if err := next.Apply(ev); err != nil {
+		return err
+	}
+	if s.policies = next; next.scheduler != nil {
+		s.demand.halfLife = next.scheduler.HalfLife
+	}
 	return nil
 }
 
@@ -159,12 +186,12 @@ type PoliciesImage struct {
 	Activations []poise.Activation // of each tenant in their order
 }
 
-func (p *policies) image() PoliciesImage {
+func (p *Policies) image() PoliciesImage {
 	im := PoliciesImage{Scheduler: p.scheduler}
-	for _, id := range slices.Sorted(maps.Keys(p.tenants)) {
-		im.Tenants = append(im.Tenants, *p.tenants[id])
+	for _, t := range p.Tenants() {
+		im.Tenants = append(im.Tenants, *t)
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.stacks)) {
+	for _, id := range p.Activated() {
 		for _, a := range p.stacks[id] {
 			im.Activations = append(im.Activations, *a)
 		}
@@ -173,7 +200,7 @@ func (p *policies) image() PoliciesImage {
 }
 
 func (s *State) placePolicies(im *PoliciesImage) {
-	p := &s.policies
+	p := NewPolicies()
 	if p.scheduler = im.Scheduler; im.Scheduler != nil {
 		s.demand.halfLife = im.Scheduler.HalfLife
 	}
@@ -184,4 +211,5 @@ func (s *State) placePolicies(im *PoliciesImage) {
 		a := &im.Activations[i]
 		p.stacks[a.Tenant] = append(p.stacks[a.Tenant], a)
 	}
+	s.policies = p
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func inForce(s *State, tenant poise.TenantID) string {
-	a := s.Activation(tenant)
+	a := s.Policies().Activation(tenant)
 	if a == nil {
 		return "none"
 	}
@@ -53,7 +53,7 @@ func TestPolicies(t *testing.T) {
 	for i := range maxHistory + 3 {
 		f(set(fmt.Sprint(i)), fmt.Sprintf("%d@%d quarantined=false", i, 6+i))
 	}
-	if n := len(d.History("a")); n != maxHistory {
+	if n := len(d.Policies().History("a")); n != maxHistory {
 		t.Errorf("%d activations kept, expected %d", n, maxHistory)
 	}
 	f(poise.PolicyCleared{Tenant: "a"}, "none")

@@ -32,7 +32,7 @@ type State struct {
 	names      names
 	demand     demand
 	symbols    symbols
-	policies   policies
+	policies   *Policies
 	index      uint64
 }
 
@@ -56,7 +56,7 @@ func New(s Settings) (*State, error) {
 		dims:    dims,
 		jobs:    map[poise.JobID]*Job{},
 		shapes:  shapes{byKey: map[string]*Shape{}},
-		symbols: newSymbols(), policies: newPolicies(),
+		symbols: newSymbols(), policies: NewPolicies(),
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}, nil
 }
