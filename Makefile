@@ -29,10 +29,10 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy openb kill9 lint clean
+.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy bench-daemon openb kill9 lint clean
 
 help: ## what can be made (this list)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the poise binary, bin/poise
 	go build -trimpath -o bin/poise ./cmd/poise
@@ -138,6 +138,9 @@ bench-model: ## the same of the node classes, against scikit-learn where python3
 
 bench-policy: ## the same of the sandbox of plugins, against native code (PEER=DIR: and a checkout of kube-scheduler-wasm-extension)
 	@go run ./test/benchpolicy $(if $(PEER),-peer $(PEER))
+
+bench-daemon: ## the same of the daemon, against the store alone, one fsync and a read of the snapshot (about 10 minutes)
+	@go run ./test/benchdaemon
 
 # The workloads of the published experiment and those without published values.
 OPENB_NODES = $(OPENB)/openb_node_list_gpu_node.csv.gz

@@ -91,6 +91,7 @@ var rules = map[string]rule{
 	"plugins/spread-domains": {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"plugins/only-class":     {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/policy/wasm", "host/manifest", "host/report"}, third: []string{wazero}},
+	"test/benchdaemon":       {may: []string{"host/poise", "host/store", "host/daemon", "host/api/client", "host/config", "host/report"}},
 
 	"test/openb":      {may: []string{anyCore}},
 	"test/fleets":     {may: []string{"host/poise", "host/resource"}},

@@ -35,6 +35,9 @@ type Options struct {
 	Shim    []string       // command of a task's shim
 	Compile []string       // command of the compile child
 	Version string
+	// Written, where set, is told of each durable transaction, before what waits
+	// for it goes on: how a benchmark learns what the store had to take.
+	Written func(group []store.Batch)
 }
 
 // Daemon is a running scheduler on one machine.
@@ -75,7 +78,16 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	metrics.ConfigReload(time.Now(), true, 0)
 	s, err := store.Open(ctx, store.Options{
 		Dir: storeDir(c.DataDir), Now: func() int64 { return int64(now()) },
-		Observe: func(records, _ int, took time.Duration) { metrics.Commit(took, records) },
+		Observe: func(group []store.Batch, took time.Duration) {
+			records := 0
+			for i := range group {
+				records += len(group[i].Records)
+			}
+			metrics.Commit(took, records)
+			if o.Written != nil {
+				o.Written(group)
+			}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -145,7 +157,7 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 
 // openEngines makes the engines of the configured kind.
 func (d *Daemon) openEngines(c *config.Config) error {
-	s, err := sim.New(sim.Options{Scale: c.Engine.SimScale})
+	s, err := sim.New(sim.Options{Scale: c.Engine.SimScale, Default: sim.DefaultRunTime})
 	if err != nil {
 		return err
 	}

@@ -160,10 +160,9 @@ func (s *Store) take() []*Pending {
 
 // persist tries until the group is durable; false if the store closes first.
 func (s *Store) persist(group []*Pending) bool {
-	var records, bytes int
+	records := 0
 	for _, p := range group {
 		records += len(p.batch.Records)
-		bytes += p.bytes
 	}
 	first := s.Last() + 1
 	last := first - 1 + uint64(records)
@@ -171,10 +170,8 @@ func (s *Store) persist(group []*Pending) bool {
 		began := time.Now()
 		err := s.writer.write(group, first, last)
 		if err == nil {
+			s.observe(group, time.Since(began))
 			s.settle(len(group), last)
-			if s.options.Observe != nil {
-				s.options.Observe(records, bytes, time.Since(began))
-			}
 			return true
 		}
 		s.stall(failure("write the log", err))
@@ -182,6 +179,18 @@ func (s *Store) persist(group []*Pending) bool {
 			return false
 		}
 	}
+}
+
+// observe tells the owner of a transaction.
+func (s *Store) observe(group []*Pending, took time.Duration) {
+	if s.options.Observe == nil {
+		return
+	}
+	batches := make([]Batch, len(group))
+	for i, p := range group {
+		batches[i] = p.batch
+	}
+	s.options.Observe(batches, took)
 }
 
 // pause waits for a reason to try again; false if the store closes. Upkeep goes

@@ -25,9 +25,9 @@ type Options struct {
 	// Now gives ms since the Unix epoch: when a snapshot was taken, and what age
 	// Retain cuts at.
 	Now func() int64
-	// Observe, where set, is told of each durable transaction: how many records
-	// and bytes of bodies, and how long it took. The writer waits for it.
-	Observe func(records, bytes int, took time.Duration)
+	// Observe, where set, is told of each durable transaction: what it wrote, which
+	// nobody may change, and how long it took. The writer waits for it.
+	Observe func(group []Batch, took time.Duration)
 
 	step func(point string) // called at each point of a write where a crash would differ
 }
