@@ -237,6 +237,8 @@ snapshot 0, demand profile 0, 1 node looked at anew
 		t.Errorf("plan of three jobs: %s", out)
 	}
 	d.prints("NAME  ID    STATE    NODE  PRIORITY  SUBMITTED             REASON\nbig   id-1  waiting  -     0         2026-01-02 03:04:05Z  -\n", 0, "job", "list")
+	d.End("big", client.Failed, 3)
+	d.prints(want+"\nsince then the job failed on node n1 with exit code 3\n", 0, "job", "why", "big")
 }
 
 const nodeFile = `node: n

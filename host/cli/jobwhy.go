@@ -10,6 +10,7 @@ import (
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/manifest"
+	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/report"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -42,8 +43,8 @@ func newJobWhy(s Streams, r *remote) *cobra.Command {
 func printWhy(out io.Writer, w *client.Why) error {
 	if w.Decision == nil {
 		reason := ""
-		if w.Job.Reason != "" {
-			reason = ": " + cell(w.Job.Reason)
+		if text := w.Job.Reason + w.Job.Detail; text != "" {
+			reason = ": " + cell(text)
 		}
 		_, err := fmt.Fprintf(out, "job %s (id %s) is %s, and nothing was decided on it yet%s\n", cell(w.Job.Name), cell(w.Job.ID), w.Job.State, reason)
 		return err
@@ -64,5 +65,14 @@ func printWhy(out io.Writer, w *client.Why) error {
 		ID: d.Job, Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
 		Shape: &state.Shape{Request: read.Request, Selectors: read.Selectors, Tolerations: read.Tolerations},
 	}
-	return report.Why(out, job, d, w.Attempt, w.Job.Attempts)
+	if err := report.Why(out, job, d, w.Attempt, w.Job.Attempts); err != nil {
+		return err
+	}
+	switch {
+	case w.Job.State.Ended():
+		_, err = fmt.Fprintf(out, "\nsince then the job %s\n", ended(&w.Job))
+	case w.Job.State == client.Waiting && w.Job.Reason != "" && d.Verdict == poise.Placed:
+		_, err = fmt.Fprintf(out, "\nsince then the job waits again: %s\n", cell(w.Job.Reason))
+	}
+	return err
 }

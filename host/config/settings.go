@@ -24,7 +24,7 @@ func settings() []setting {
 		one("api.shutdown_timeout", "how long a stop waits for requests under way", span(0, time.Hour), func(c *Config) *time.Duration { return &c.API.ShutdownTimeout }),
 
 		one("engine.kind", "what runs the tasks: local, processes on this machine; sim, virtual time", choice("local", "sim"), func(c *Config) *string { return &c.Engine.Kind }),
-		one("engine.sim_scale", "sim: virtual seconds per second", decimal(0.001, 1e6), func(c *Config) *float64 { return &c.Engine.SimScale }),
+		one("engine.sim_scale", "sim: virtual seconds per second; a task of no run time takes ten virtual minutes", decimal(0.001, 1e6), func(c *Config) *float64 { return &c.Engine.SimScale }),
 		one("engine.log_limit", "local: output kept per task", size(1<<10, 1<<40), func(c *Config) *Size { return &c.Engine.LogLimit }),
 		one("engine.reserve_memory", "local: memory of this machine that no task gets, a quarter of it at most", size(0, 1<<50), func(c *Config) *Size { return &c.Engine.ReserveMemory }),
 

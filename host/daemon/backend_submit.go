@@ -3,6 +3,8 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/poise-sched/poise/host/api"
 	"github.com/poise-sched/poise/host/api/client"
@@ -19,6 +21,9 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 			return nil, err
 		}
 		own[i] = Spec{Job: j.Job, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir}
+	}
+	if err := d.runnable(own); err != nil {
+		return nil, err
 	}
 	hash := specsHash(own)
 	if key != "" {
@@ -48,6 +53,25 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 		return nil, stopping()
 	case <-ctx.Done():
 		return nil, unavailable(ctx)
+	}
+}
+
+// runnable refuses a job without a command where only processes are run. Where
+// other nodes are there too, it may go to one that needs none.
+func (d *Daemon) runnable(specs []Spec) error {
+	i := slices.IndexFunc(specs, func(s Spec) bool { return len(s.Command) == 0 })
+	if i < 0 || d.local == nil {
+		return nil
+	}
+	own, p := d.options.Config.Current().Config.Cluster.Name, d.board.current.Load()
+	for _, row := range p.rowOf {
+		if p.snap.Cluster(row) != own {
+			return nil
+		}
+	}
+	return &poise.Error{
+		Kind: poise.Invalid, Op: fmt.Sprintf("submit job %q", specs[i].Job.Name),
+		Detail: fmt.Sprintf("command: none, expected a program and its arguments, as all nodes are of cluster %s, which runs processes; add one, such as -- sleep 60, or join nodes that are simulated", own),
 	}
 }
 

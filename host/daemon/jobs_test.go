@@ -107,10 +107,29 @@ func TestBadCommand(t *testing.T) {
 			t.Errorf("%q, expected %q", j.Detail, want)
 		}
 	}
+	f(job("missing", "1m", "no-such-program"), "no-such-program: not found")
 	none := job("none", "1m")
 	none.Command = nil
-	f(none, "command: empty, expected a program and its arguments")
-	f(job("missing", "1m", "no-such-program"), "no-such-program: not found")
+	_, err := w.Submit(t.Context(), []client.JobSpec{job("good", "1m"), none}, "")
+	refused(t, err, poise.Invalid, `submit job "none": command: none, expected a program and its arguments, as all nodes are of cluster local`)
+
+	// Where it might go to a node that needs none, its bind shows it.
+	w.join("fleet", nodes("n", 1, "1"))
+	drained := func(name string, drained bool) {
+		t.Helper()
+		if _, err := w.DrainNode(t.Context(), name, drained); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := w.job("missing").Node
+	drained(own, true)
+	w.until(w.submit(none)[0].ID, client.Running)
+	drained(own, false)
+	drained("n0", true)
+	f(none, "command: none, expected a program and its arguments")
+	if why, err := w.Why(t.Context(), "none"); err != nil || why.Job.State != client.Failed || !strings.Contains(why.Job.Detail, "command: none") {
+		t.Errorf("%+v, %v, expected why it failed", why, err)
+	}
 	w.checkSums()
 }
 

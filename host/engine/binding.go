@@ -20,7 +20,7 @@ type Binding struct {
 	Node       string
 	Devices    []uint16 // indexes of the node's devices, ascending
 	DeviceKind string
-	Command    []string          // program and arguments, no shell
+	Command    []string          // program and arguments, no shell; empty = only for an engine that runs none
 	Env        map[string]string // beside what the engine sets
 	Dir        string            // working directory, absolute; "" = one of the task's own
 	Amounts    resource.List     // what it may use, base units
@@ -41,8 +41,8 @@ func (b *Binding) Validate() error {
 	if b.Placement == "" || len(b.Placement) > maxPlacement {
 		return refuse("placement: %d bytes, expected 1 to %d", len(b.Placement), maxPlacement)
 	}
-	if len(b.Command) == 0 || b.Command[0] == "" {
-		return refuse("command: empty, expected a program and its arguments")
+	if len(b.Command) > 0 && b.Command[0] == "" {
+		return refuse("command: the program is empty, expected its name or path")
 	}
 	texts := []struct{ field, text string }{
 		{"placement", b.Placement},

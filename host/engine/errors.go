@@ -6,6 +6,12 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
+// NoCommand is the error of Bind for a task without a command, of an engine that
+// runs programs.
+func NoCommand(placement string) error {
+	return &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("bind %q", placement), Detail: "command: none, expected a program and its arguments"}
+}
+
 // StillRuns is the error of Forget for a task that has not ended.
 func StillRuns(placement string) error {
 	return &poise.Error{

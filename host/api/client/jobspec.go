@@ -16,8 +16,8 @@ type JobSpec struct {
 	Devices     *DeviceSpec         `json:"devices,omitempty" doc:"Narrows the devices that the request asks for"`
 	Selectors   []Selector          `json:"selectors,omitempty" doc:"All must match the node's labels"`
 	Tolerations []Toleration        `json:"tolerations,omitempty"`
-	RunTime     string              `json:"run_time,omitempty" doc:"A duration; the job is ended when it runs longer" example:"10m"`
-	Command     []string            `json:"command,omitempty" doc:"Program and arguments, no shell"`
+	RunTime     string              `json:"run_time,omitempty" doc:"A duration; the job is ended when it runs longer. On a simulated node it takes so long, and 10m where this is not given" example:"10m"`
+	Command     []string            `json:"command,omitempty" doc:"Program and arguments, no shell; a simulated node needs none"`
 	Env         map[string]string   `json:"env,omitempty"`
 	Dir         string              `json:"dir,omitempty" doc:"Working directory, absolute; one of the task's own where it is not given"`
 }

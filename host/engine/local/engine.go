@@ -139,6 +139,9 @@ func (e *Engine) Bind(ctx context.Context, b engine.Binding) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
+	if len(b.Command) == 0 {
+		return engine.NoCommand(b.Placement)
+	}
 	for {
 		e.mu.Lock()
 		other := e.binding[b.Placement]

@@ -174,7 +174,7 @@ func TestFlood(t *testing.T) {
 	opt := options(t, t.TempDir())
 	opt.LogLimit = minLogLimit
 	w := open(t, opt)
-	s := w.run(sh("p", "head -c 20000000 /dev/zero | tr '\\0' 'x'; yes | head -n 100000; yes | head -n 10000 >&2; echo; echo end"))
+	s := w.run(sh("p", "yes | head -n 10000 >&2; head -c 20000000 /dev/zero | tr '\\0' 'x'; yes | head -n 100000; echo; echo end"))
 	if s.State != engine.Succeeded || s.Detail != "" {
 		t.Errorf("%+v", s)
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
+// DefaultRunTime is what the tasks of a daemon's simulated nodes take where their
+// jobs do not say: long enough to see a fleet fill, and it empties by itself.
+const DefaultRunTime poise.Span = 600_000
+
 // Options are what an engine needs to know.
 type Options struct {
 	Scale   float64    // how many times faster time passes for the tasks

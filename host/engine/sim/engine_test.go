@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func task(placement string, length poise.Span) engine.Binding {
-	return engine.Binding{Placement: placement, Command: []string{"x"}, RunTime: length}
+	return engine.Binding{Placement: placement, RunTime: length}
 }
 
 // scene runs f in a bubble with an engine, and gives all that was watched, with
