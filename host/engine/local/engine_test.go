@@ -96,6 +96,37 @@ func TestWhatATaskGets(t *testing.T) {
 	}
 }
 
+// A task without a GPU sees none, whether its node has some or the job has other
+// devices.
+func TestNoGPU(t *testing.T) {
+	w := fresh(t)
+	f := func(placement, kind string, devices ...uint16) {
+		t.Helper()
+		b := sh(placement, `echo "${CUDA_VISIBLE_DEVICES-unset}" "${CUDA_DEVICE_ORDER-unset}"`)
+		b.DeviceKind, b.Devices = kind, devices
+		if s := w.run(b); s.State != engine.Succeeded {
+			t.Fatalf("%+v", s)
+		}
+		if got := output(t, w, placement, LogOptions{}); got != " unset\n" {
+			t.Errorf("%s: %q, expected an empty CUDA_VISIBLE_DEVICES", placement, got)
+		}
+	}
+	f("none", "")
+	f("npu", "npu", 0)
+}
+
+func TestNoCommand(t *testing.T) {
+	w := fresh(t)
+	b := sh("p", "")
+	b.Command = nil
+	if err := w.Bind(t.Context(), b); poise.KindOf(err) != poise.Invalid || !strings.Contains(err.Error(), "command: none, expected a program") {
+		t.Errorf("%v", err)
+	}
+	if err := w.Evict(t.Context(), "p", 0); poise.KindOf(err) != poise.NotFound {
+		t.Errorf("%v, expected that nothing is left of it", err)
+	}
+}
+
 func output(t testing.TB, w *world, placement string, opt LogOptions) string {
 	t.Helper()
 	r, err := w.Logs(context.Background(), placement, opt)

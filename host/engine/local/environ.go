@@ -37,6 +37,8 @@ func environ(b *engine.Binding, dir string) []string {
 		"POISE_NODE":      b.Node,
 		"POISE_PLACEMENT": b.Placement,
 		"POISE_DEVICES":   strings.Join(devices, ","),
+		// Empty and not unset: CUDA shows all GPUs to a program that is not told.
+		"CUDA_VISIBLE_DEVICES": "",
 	}
 	if b.DeviceKind == "gpu" && len(devices) > 0 {
 		env["CUDA_VISIBLE_DEVICES"] = strings.Join(devices, ",")

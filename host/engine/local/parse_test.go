@@ -134,9 +134,9 @@ func TestEnviron(t *testing.T) {
 	}
 	f(device("gpu", 0, 3), "CUDA_VISIBLE_DEVICES", "0,3")
 	f(device("gpu", 0, 3), "POISE_DEVICES", "0,3")
-	f(device("npu", 2), "CUDA_VISIBLE_DEVICES", "unset")
+	f(device("npu", 2), "CUDA_VISIBLE_DEVICES", "")
 	f(device("npu", 2), "POISE_DEVICES", "2")
-	f(device("gpu"), "CUDA_VISIBLE_DEVICES", "unset")
+	f(device("gpu"), "CUDA_VISIBLE_DEVICES", "")
 	f(device(""), "POISE_DEVICES", "")
 	f(func(b *engine.Binding) {}, "HOME", "/d/work")
 	f(func(b *engine.Binding) { b.Dir = "/x" }, "HOME", "/x")
