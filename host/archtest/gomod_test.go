@@ -17,6 +17,8 @@ var broughtIn = []string{
 	"golang.org/x/sys",                     // x/term
 	"golang.org/x/tools",                   // go-internal
 
+	"github.com/opencontainers/go-digest", // oras-go
+
 	// koanf
 	"github.com/fatih/structs", "github.com/fsnotify/fsnotify", "github.com/go-viper/mapstructure/v2", "github.com/knadh/koanf/maps",
 	"github.com/mitchellh/copystructure", "github.com/mitchellh/reflectwalk",

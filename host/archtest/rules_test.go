@@ -40,6 +40,7 @@ var rules = map[string]rule{
 	"abi/conformance":      {may: []string{anyCore, "host/policy"}},
 	"host/resource":        {core: true},
 	"host/poise":           {core: true, may: []string{"host/resource"}},
+	"host/access":          {core: true, may: []string{"host/poise"}},
 	"host/state":           {core: true, may: []string{"host/poise", "host/resource"}},
 	"host/queue":           {core: true, may: []string{"host/poise", "host/resource"}},
 	"host/spectral":        {core: true, third: []string{gonum}},
@@ -53,15 +54,17 @@ var rules = map[string]rule{
 
 	// The purity line.
 
-	"host/manifest":     {may: []string{anyCore}, third: []string{yaml}},
-	"host/report":       {may: []string{anyCore}},
-	"host/policy/wasm":  {},
-	"host/policy":       {may: []string{"abi", "host/policy/wasm", "host/state", "host/poise", "host/resource"}, third: []string{wazero}},
-	"host/registry":     {may: []string{"host/policy", "host/poise", "abi"}, third: []string{"oras.land/oras-go/v2", "aead.dev/minisign"}},
-	"host/store":        {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
-	"host/engine":       {may: []string{"host/poise", "host/resource"}},
-	"host/engine/local": {may: []string{"host/engine", "host/poise", "host/resource"}},
-	"host/engine/sim":   {may: []string{"host/engine", "host/poise", "host/resource"}},
+	"host/manifest":          {may: []string{anyCore}, third: []string{yaml}},
+	"host/report":            {may: []string{anyCore}},
+	"host/policy/wasm":       {},
+	"host/policy":            {may: []string{"abi", "host/policy/wasm", "host/state", "host/poise", "host/resource"}, third: []string{wazero}},
+	"host/registry":          {may: []string{"host/policy", "host/poise", "abi"}},
+	"host/registry/minisign": {may: []string{"host/poise"}, third: []string{"aead.dev/minisign", "golang.org/x/crypto"}},
+	"host/registry/oci":      {may: []string{"abi", "host/poise"}, third: []string{"oras.land/oras-go/v2", "github.com/opencontainers/image-spec"}},
+	"host/store":             {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
+	"host/engine":            {may: []string{"host/poise", "host/resource"}},
+	"host/engine/local":      {may: []string{"host/engine", "host/poise", "host/resource"}},
+	"host/engine/sim":        {may: []string{"host/engine", "host/poise", "host/resource"}},
 	// Its Kubernetes client comes with the engine; until then nothing of it may
 	// be in go.mod.
 	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
@@ -111,7 +114,7 @@ var testModules = []string{
 // poise.Span serve), io, os, net, log, context, sync, runtime, unsafe, and
 // hash/maphash, which differs from run to run.
 var pureStd = []string{
-	"bytes", "cmp", "container/heap", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash", "hash/fnv",
+	"bytes", "cmp", "container/heap", "crypto/sha256", "crypto/subtle", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash", "hash/fnv",
 	"iter", "maps", "math", "math/big", "math/bits", "slices", "sort", "strconv", "strings", "unicode", "unicode/utf8",
 }
 
