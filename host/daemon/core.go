@@ -151,7 +151,7 @@ func (c *core) sleep(more bool) time.Duration {
 	if c.store.Stalled() != nil {
 		return time.Second
 	}
-	if at, ok := c.loop.Queue().NextWake(); ok {
+	if at, ok := c.loop.NextWake(c.now()); ok {
 		return min(max(time.Duration(at-c.now())*time.Millisecond, 0), longestSleep)
 	}
 	return longestSleep
@@ -163,9 +163,9 @@ func (c *core) decide() (more bool, err error) {
 		return false, nil
 	}
 	for range turnWork {
-		w, err := c.loop.Next(c.now())
-		if err != nil || w == nil {
-			return false, err
+		w := c.loop.Next(c.now())
+		if w == nil {
+			return false, nil
 		}
 		if w.Away {
 			c.send(w)

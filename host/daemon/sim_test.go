@@ -375,7 +375,7 @@ func (s *simulation) check() error {
 		return fmt.Errorf("placed on nodes that are gone: %v", sum)
 	}
 	queued := map[poise.JobID]bool{}
-	for item := range c.loop.Queue().All() {
+	for _, item := range c.loop.Queued() {
 		if queued[item.Job] || !waits[item.Job] {
 			return fmt.Errorf("job %s: queued, and queued before: %v, waits: %v", item.Job, queued[item.Job], waits[item.Job])
 		}

@@ -23,12 +23,16 @@ func (l *Loop) Apply(ev poise.Event) error {
 			return err
 		}
 	case poise.JobWithdrawn:
-		l.queue.Remove(b.Job)
+		l.remove(b.Job)
 		l.shapes.forget(b.Job)
 	case poise.JobFinished:
 		l.shapes.forget(b.Job)
 	}
-	l.queue.Wake(help, l.state.View().Version())
+	if help != 0 {
+		for _, each := range l.lanes {
+			each.queue.Wake(help, l.state.View().Version())
+		}
+	}
 	return nil
 }
 

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/model"
@@ -24,57 +26,139 @@ type Settings struct {
 type Loop struct {
 	settings Settings
 	state    *state.State
-	queue    *queue.Queue
 	lanes    map[string]*lane
 	shapes   shapes
 	profiled bool // a lane goes by the demand profile
+	model    *model.Model
 }
 
-// lane is a policy at work. Away means that it plans on another goroutine, on a
-// snapshot; else it plans while the loop waits, on the live view.
+// lane is a policy at work and what waits for it. Away means that it plans on
+// another goroutine, on a snapshot; else it plans while the loop waits, on the
+// live view.
 type lane struct {
 	name     string
 	pipeline *sched.Pipeline
+	queue    *queue.Queue
 	away     bool
-	busy     bool
-	held     []queue.Item // popped while the lane was busy
+	work     *Work        // what it plans now
+	rest     poise.Time   // nothing is planned before
+	index    *model.Index // to be used once the lane is free
 }
 
-// New makes a loop over a state. All jobs that wait are queued.
+// New makes a loop over a state. Jobs that wait are queued by Fill.
 func New(s *state.State, settings Settings) (*Loop, error) {
-	q, err := queue.New(settings.Queue)
-	if err != nil {
+	if err := settings.Queue.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{settings: settings, state: s, queue: q, lanes: map[string]*lane{}, shapes: newShapes()}, nil
+	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, shapes: newShapes()}, nil
 }
 
 // State is the state that the loop drives. Events reach it through Apply.
 func (l *Loop) State() *state.State { return l.state }
 
-// Queue gives what waits, for reading.
-func (l *Loop) Queue() *queue.Queue { return l.queue }
+// Queued gives what waits, lane by lane, in order in each.
+func (l *Loop) Queued() []queue.Item {
+	var all []queue.Item
+	for _, name := range slices.Sorted(maps.Keys(l.lanes)) {
+		all = slices.AppendSeq(all, l.lanes[name].queue.All())
+	}
+	return all
+}
 
 // Open opens a lane, or gives it another policy: what it plans now is dropped
-// when it is settled, and planned again.
+// when it is settled, and planned again. Settings.LaneOf must name the lane
+// already: the waiting jobs that it names it for move there.
 func (l *Loop) Open(name string, p sched.Policy, away bool) {
+	q, err := queue.New(l.settings.Queue)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: settings that were validated are refused: %v", err))
+	}
+	opened := &lane{name: name, pipeline: sched.NewPipeline(p), queue: q, away: away}
+	if l.model != nil {
+		opened.pipeline.UseIndex(model.NewClassIndex(l.model))
+	}
 	old := l.lanes[name]
-	l.lanes[name] = &lane{name: name, pipeline: sched.NewPipeline(p), away: away}
+	l.lanes[name] = opened
+	l.changed(name, old)
+}
+
+// Close closes a lane; Settings.LaneOf must not name it any more.
+func (l *Loop) Close(name string) {
+	if old := l.lanes[name]; old != nil {
+		delete(l.lanes, name)
+		l.changed(name, old)
+	}
+}
+
+// changed moves the jobs that have another lane now. Which of them are
+// interchangeable depends on the policy, so they are numbered anew.
+func (l *Loop) changed(name string, old *lane) {
 	l.profiled = false
 	for _, each := range l.lanes {
 		l.profiled = l.profiled || each.pipeline.Policy().WantsProfile
 	}
-	if old != nil {
-		l.lanes[name].held = old.held
-		l.release(l.lanes[name])
-		l.queue.Wake(^queue.Causes(0), l.state.View().Version()+1)
+	for _, j := range l.state.Waiting() {
+		was := old != nil && old.queue.Remove(j.ID)
+		if !was && (l.settings.LaneOf(j.Tenant) != name || !l.remove(j.ID)) {
+			continue // of another lane, or planned now, or not queued yet
+		}
+		l.shapes.forget(j.ID)
+		if err := l.push(j); err != nil {
+			panic(fmt.Sprintf("BUG: a job that waited is refused: %v", err))
+		}
 	}
 }
 
-// UseModel makes the lanes leave out what the classes show to be hopeless.
-func (l *Loop) UseModel(m *model.Model) {
+// remove takes a job out of the queue that it is in.
+func (l *Loop) remove(id poise.JobID) bool {
 	for _, each := range l.lanes {
-		each.pipeline.UseIndex(model.NewClassIndex(m))
+		if each.queue.Remove(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rest has a lane plan nothing before a time.
+func (l *Loop) Rest(name string, until poise.Time) {
+	if lane := l.lanes[name]; lane != nil {
+		lane.rest = until
+	}
+}
+
+// NextWake is the earliest time to come at which a job may be tried that may not
+// be now, for a caller whose last Next had none.
+func (l *Loop) NextWake(now poise.Time) (at poise.Time, ok bool) {
+	for _, each := range l.lanes {
+		if each.work != nil {
+			continue // it is settled first
+		}
+		due, waits := each.queue.NextWake()
+		if _, ready := each.queue.Peek(now); ready {
+			due, waits = each.rest, true
+		}
+		if due = max(due, each.rest); waits && due > now && (!ok || due < at) {
+			at, ok = due, true
+		}
+	}
+	return at, ok
+}
+
+// UseModel makes the lanes leave out what the classes show to be hopeless: those
+// that plan now, once they are done.
+func (l *Loop) UseModel(m *model.Model) {
+	l.model = m
+	for _, each := range l.lanes {
+		if each.index = model.NewClassIndex(m); each.work == nil {
+			each.useIndex()
+		}
+	}
+}
+
+func (l *lane) useIndex() {
+	if l.index != nil {
+		l.pipeline.UseIndex(l.index)
+		l.index = nil
 	}
 }
 
@@ -107,10 +191,13 @@ func (l *Loop) push(j *state.Job) error {
 	if err != nil {
 		return err
 	}
-	return l.queue.Push(queue.Item{
+	return lane.queue.Push(queue.Item{
 		Job: j.ID, Shape: l.shapes.id(j, lane), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
 	})
 }
+
+// UseParams makes the profiles that come due go by these constants.
+func (l *Loop) UseParams(p balance.Params) { l.settings.Params = p }
 
 func (l *Loop) laneOf(j *state.Job) (*lane, error) {
 	name := l.settings.LaneOf(j.Tenant)
@@ -119,17 +206,4 @@ func (l *Loop) laneOf(j *state.Job) (*lane, error) {
 		return nil, &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("plan job %q", j.ID), Detail: fmt.Sprintf("lane %q: not open", name)}
 	}
 	return lane, nil
-}
-
-// release gives the items that a lane held back to the queue, which orders them
-// anew.
-func (l *Loop) release(lane *lane) {
-	for _, item := range lane.held {
-		if j := l.state.Job(item.Job); j != nil && j.Waiting() {
-			if err := l.queue.Push(item); err != nil {
-				panic(fmt.Sprintf("BUG: an item that was popped is refused: %v", err))
-			}
-		}
-	}
-	lane.held = lane.held[:0]
 }

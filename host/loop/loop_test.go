@@ -31,6 +31,7 @@ type driver struct {
 	nodes int
 	away  []*Work // planned or not, and not settled
 	again int     // decisions that were overtaken
+	owned bool    // the tenant "own" has a lane of its own
 }
 
 func spread(t fataler) *balance.Spread {
@@ -49,15 +50,25 @@ func newDriver(t fataler) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := &driver{t: t}
 	l, err := New(s, Settings{
-		Queue: queue.Defaults(), Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return string(tenant) },
+		Queue: queue.Defaults(), Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return d.laneOf(string(tenant)) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Open("here", sched.Policy{Name: "here", Scorer: spread(t)}, false)
 	l.Open("away", sched.Policy{Name: "away", Scorer: spread(t), OnFailure: sched.Reject}, true)
-	return &driver{t: t, loop: l}
+	d.loop = l
+	return d
+}
+
+// laneOf is the lane of a tenant: its own, where it is open.
+func (d *driver) laneOf(tenant string) string {
+	if tenant == "own" && !d.owned {
+		return "here"
+	}
+	return tenant
 }
 
 func (d *driver) apply(body poise.Body) {
@@ -87,10 +98,7 @@ func (d *driver) submit(tenant string, cpu int64) poise.JobID {
 // next takes work; what may be away is kept, the other settled at once.
 func (d *driver) next() bool {
 	d.t.Helper()
-	w, err := d.loop.Next(d.now)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	w := d.loop.Next(d.now)
 	if w == nil {
 		return false
 	}
@@ -129,8 +137,36 @@ func (d *driver) land() {
 	}
 }
 
+// own gives the tenant "own" a lane, or takes it away.
+func (d *driver) own(on bool) {
+	if d.owned = on; on {
+		d.loop.Open("own", sched.Policy{Name: "own", Scorer: spread(d.t)}, true)
+	} else {
+		d.loop.Close("own")
+	}
+}
+
+// A lane that rests plans nothing before its time, and says when that is.
+func TestRest(t *testing.T) {
+	d := newDriver(t)
+	d.join(4000)
+	id := d.submit("here", 1000)
+	d.loop.Rest("here", d.now+50)
+	if at, ok := d.loop.NextWake(d.now); d.next() || at != d.now+50 || !ok {
+		t.Errorf("wakes at %d %v, expected %d and nothing planned before", at, ok, d.now+50)
+	}
+	d.now += 50
+	d.quiet()
+	if d.loop.State().Job(id).Waiting() {
+		t.Error("waits, expected to be placed after the rest")
+	}
+}
+
 // quiet lets everything happen that can.
 func (d *driver) quiet() {
+	for _, lane := range d.loop.lanes {
+		d.now = max(d.now, lane.rest)
+	}
 	for d.next() || len(d.away) > 0 {
 		d.land()
 	}
@@ -208,7 +244,7 @@ func TestLoop(t *testing.T) {
 		d.join(4000)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			d.now += poise.Time(rapid.IntRange(0, 20_000).Draw(t, "passes"))
-			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			switch rapid.IntRange(0, 12).Draw(t, "step") {
 			case 0:
 				d.join(rapid.Int64Range(0, 4000).Draw(t, "cpu"))
 			case 1:
@@ -233,9 +269,13 @@ func TestLoop(t *testing.T) {
 					d.apply(poise.JobFinished{Job: id})
 				}
 			case 5, 6:
-				d.submit(rapid.SampledFrom([]string{"here", "away"}).Draw(t, "tenant"), rapid.Int64Range(0, 5000).Draw(t, "asks"))
+				d.submit(rapid.SampledFrom([]string{"here", "away", "own"}).Draw(t, "tenant"), rapid.Int64Range(0, 5000).Draw(t, "asks"))
 			case 7:
 				d.land()
+			case 8:
+				d.own(!d.owned)
+			case 9:
+				d.loop.Rest(rapid.SampledFrom([]string{"here", "away", "own"}).Draw(t, "lane"), d.now+rapid.SampledFrom([]poise.Time{0, 1, 100}).Draw(t, "rest"))
 			default:
 				d.next()
 			}
@@ -244,7 +284,7 @@ func TestLoop(t *testing.T) {
 		d.quiet()
 		d.checkPlaces(t)
 		for _, j := range d.loop.State().Waiting() {
-			lane := d.loop.lanes[string(j.Tenant)]
+			lane := d.loop.lanes[d.laneOf(string(j.Tenant))]
 			decision, err := lane.pipeline.Plan(d.loop.State().View(), j, sched.Brief)
 			if err != nil || decision.Verdict == poise.Placed {
 				t.Fatalf("job %s waits and fits on %s (%v)", j.ID, decision.Node, err)
@@ -253,17 +293,11 @@ func TestLoop(t *testing.T) {
 	})
 }
 
-// checkPlaces checks that each waiting job is in the queue, held by a lane, or
-// away, once.
+// checkPlaces checks that each waiting job is in one queue or away, once.
 func (d *driver) checkPlaces(t *rapid.T) {
 	places := map[poise.JobID]int{}
-	for item := range d.loop.Queue().All() {
+	for _, item := range d.loop.Queued() {
 		places[item.Job]++
-	}
-	for _, lane := range d.loop.lanes {
-		for _, item := range lane.held {
-			places[item.Job]++
-		}
 	}
 	for _, w := range d.away {
 		places[w.Job.ID]++

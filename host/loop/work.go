@@ -28,24 +28,24 @@ type Work struct {
 }
 
 // Next gives the next job to plan at this time, or nil where none may be tried
-// or every lane that has one is busy.
-func (l *Loop) Next(now poise.Time) (*Work, error) {
-	for {
-		item, ok := l.queue.Pop(now)
-		if !ok {
-			return nil, nil
-		}
-		j := l.state.Job(item.Job)
-		lane, err := l.laneOf(j)
-		if err != nil {
-			return nil, err
-		}
-		if lane.busy {
-			lane.held = append(lane.held, item)
+// or every lane that has one is busy or rests. Of several lanes the one whose
+// first job comes first in order goes first.
+func (l *Loop) Next(now poise.Time) *Work {
+	var first queue.Head
+	var lane *lane
+	for _, each := range l.lanes {
+		if each.work != nil || now < each.rest {
 			continue
 		}
-		return l.work(lane, item, 0), nil
+		if h, ok := each.queue.Peek(now); ok && (lane == nil || h.Before(first)) {
+			first, lane = h, each
+		}
 	}
+	if lane == nil {
+		return nil
+	}
+	item, _ := lane.queue.Pop(now)
+	return l.work(lane, item, 0)
 }
 
 // work begins to plan a job.
@@ -54,7 +54,7 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
-	lane.busy = true
+	lane.work = w
 	return w
 }
 
@@ -70,7 +70,7 @@ func (l *Loop) Try(j *state.Job, detail sched.Detail) (poise.Decision, error) {
 	if err != nil {
 		return poise.Decision{}, err
 	}
-	if lane.busy {
+	if lane.work != nil {
 		return poise.Decision{}, &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
 	}
 	return lane.pipeline.Plan(l.state.View(), j, detail)
@@ -86,17 +86,22 @@ type Settled struct {
 // Settle ends a piece of work whose Plan has run. Where the decision is to place
 // the job, the caller applies and records JobPlaced next, before anything else.
 func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, error) {
-	w.lane.busy = false
+	w.lane.work = nil
+	w.lane.useIndex()
 	j := l.state.Job(w.item.Job)
-	current := l.lanes[w.lane.name]
-	defer l.release(current)
-	switch {
-	case j == nil || !j.Waiting():
+	if j == nil || !j.Waiting() {
 		return Settled{Dropped: true}, nil
-	case current != w.lane:
-		return Settled{Dropped: true}, l.queue.Push(w.item)
+	}
+	lane, err := l.laneOf(j)
+	if err != nil {
+		return Settled{}, err
+	}
+	switch {
+	case lane != w.lane:
+		l.shapes.forget(j.ID)
+		return Settled{Dropped: true}, l.push(j)
 	case w.err != nil:
-		if err := l.queue.Park(w.item, ^queue.Causes(0), w.snap.Version(), now); err != nil {
+		if err := lane.queue.Park(w.item, ^queue.Causes(0), w.snap.Version(), now); err != nil {
 			return Settled{}, err
 		}
 		return Settled{}, w.err
@@ -112,7 +117,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		}
 	}
 	if d.Verdict != poise.Placed {
-		return Settled{Decision: d}, l.queue.Park(w.item, queue.CausesOf(&d), d.Version, now)
+		return Settled{Decision: d}, lane.queue.Park(w.item, queue.CausesOf(&d), d.Version, now)
 	}
 	return Settled{Decision: d}, nil
 }

@@ -45,15 +45,29 @@ func (q *Queue) Push(item Item) error {
 // Pop takes out the first job in order that may be tried at this time, or says
 // that there is none. Retries and the sweep that are due come about here.
 func (q *Queue) Pop(now poise.Time) (Item, bool) {
+	h, ok := q.Peek(now)
+	if !ok {
+		return Item{}, false
+	}
+	q.dequeue(h.job)
+	q.forget(h.job)
+	return q.item(h.job), true
+}
+
+// Head is the first job of a queue that may be tried.
+type Head struct{ job *job }
+
+// Before says whether a head comes before that of another queue.
+func (h Head) Before(other Head) bool { return h.job.compare(other.job) < 0 }
+
+// Peek gives what Pop would take out.
+func (q *Queue) Peek(now poise.Time) (Head, bool) {
 	q.sweep(now)
 	q.release(now)
 	if len(q.ready) == 0 {
-		return Item{}, false
+		return Head{}, false
 	}
-	j := q.ready[0].jobs[0].job
-	q.dequeue(j)
-	q.forget(j)
-	return q.item(j), true
+	return Head{q.ready[0].jobs[0].job}, true
 }
 
 // NextWake is the earliest time at which Pop may have a job though no event came
