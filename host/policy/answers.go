@@ -54,27 +54,39 @@ func (g *Guest) readReasons(rows []uint32, w window, a answers, snap *state.Snap
 
 // readLosses checks and gives the losses for the rows of a window.
 func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snapshot, loss []float64) *Fault {
-	lo, hi := math.Inf(-1), math.Inf(1)
+	lo, hi := -math.MaxFloat64, math.MaxFloat64
 	if r := g.module.Manifest.LossRange; len(r) == 2 {
 		lo, hi = r[0], r[1]
 	}
 	loss = loss[:len(rows)]
 	values := a.values[:8*w.rows]
-	for i := range loss {
-		r := i
-		if w.candidates != w.rows {
-			r = w.at(rows, i)
+	if w.candidates != w.rows {
+		for i := range loss {
+			l := a.loss(w.at(rows, i))
+			if !(l >= lo && l <= hi) {
+				return g.badLoss(snap, rows[i], l)
+			}
+			loss[i] = l
 		}
-		l := math.Float64frombits(binary.LittleEndian.Uint64(values[8*r:]))
-		if l-l != 0 { // NaN or an infinity
-			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected a finite number", snap.Name(rows[i]), l)
-		}
-		if l < lo || l > hi {
-			return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected %v to %v as declared", snap.Name(rows[i]), l, lo, hi)
+		return nil
+	}
+	for i := 0; i < len(loss) && len(values) >= 8; i++ {
+		l := math.Float64frombits(binary.LittleEndian.Uint64(values))
+		if values = values[8:]; !(l >= lo && l <= hi) { // NaN is within no bounds
+			return g.badLoss(snap, rows[i], l)
 		}
 		loss[i] = l
 	}
 	return nil
+}
+
+// badLoss is the fault of a loss that is not finite or not in the range.
+func (g *Guest) badLoss(snap *state.Snapshot, row uint32, l float64) *Fault {
+	if l-l != 0 { // NaN or an infinity
+		return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected a finite number", snap.Name(row), l)
+	}
+	r := g.module.Manifest.LossRange
+	return g.fault(abi.CodeBadOutput, abi.Score, "loss of node %q: %v, expected %v to %v as declared", snap.Name(row), l, r[0], r[1])
 }
 
 // readMasks checks and gives the device masks for the rows of a window.

@@ -235,7 +235,7 @@ func TestCandidates(t *testing.T) {
 	job := w.submit("t", request(1, 0, 0), nil)
 	g.Prepare(w.state.View(), job)
 	rows := []uint32{3, 4, 6, 70, 71}
-	s, fault := g.slot(128)
+	s, fault := g.slotFor(128)
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -281,7 +281,7 @@ func TestArenaStartsEmpty(t *testing.T) {
 	job := w.submit("t", request(1, 0, 0), nil)
 	lay := func(rows int, spoil bool) []byte {
 		g.Prepare(w.state.View(), job)
-		s, fault := g.slot(128)
+		s, fault := g.slotFor(128)
 		if fault != nil {
 			t.Fatal(fault)
 		}

@@ -27,6 +27,8 @@ type mirror struct {
 	withSlots  [poise.MaxDevices + 1]int // nodes by their number of devices
 	data       [][]byte
 	stride     []int
+	all        []int // columns
+	moving     []int // columns that change while a node does not describe itself anew
 	seen       []rowSeen
 
 	dimIndex  []int // of dims, in the snapshot's; -1 = not declared
@@ -42,6 +44,7 @@ type mirror struct {
 // rowSeen is what of a row is in the sums over the fleet.
 type rowSeen struct {
 	present   bool
+	unnamed   bool // has a text that had no number yet
 	devices   int
 	described uint64
 	capacity  []int64 // per dimension of the plugin
@@ -54,9 +57,14 @@ func newMirror(m *abi.Manifest) *mirror {
 	r := &mirror{manifest: m, columns: m.AllColumns(), dims: m.Dims(), symbols: newSymbolTable()}
 	r.data, r.stride = make([][]byte, len(r.columns)), make([]int, len(r.columns))
 	r.dimIndex = make([]int, len(r.dims))
-	for _, c := range r.columns {
+	for i, c := range r.columns {
 		r.dim = append(r.dim, slices.Index(r.dims, c.Name))
 		r.hasDevices = r.hasDevices || c.Kind == abi.Devices
+		r.all = append(r.all, i)
+		switch c.Kind {
+		case abi.Allocated, abi.Devices, abi.RunningTasks:
+			r.moving = append(r.moving, i)
+		}
 	}
 	r.restart(0)
 	return r
@@ -143,11 +151,16 @@ func (r *mirror) grow(rows int) {
 	}
 }
 
-// update writes a row's columns and takes its part of the sums anew.
+// update writes a row's columns and takes its part of the sums anew. What the
+// node said of itself is written once, as long as it says the same.
 func (r *mirror) update(snap *state.Snapshot, row uint32) {
 	s := &r.seen[row]
-	r.recount(snap, row, s)
-	for i, c := range r.columns {
+	columns := r.moving
+	if r.recount(snap, row, s) {
+		columns = r.all
+	}
+	for _, i := range columns {
+		c := &r.columns[i]
 		b := r.data[i][int(row)*r.stride[i]:][:r.stride[i]]
 		if !s.present {
 			clear(b)
@@ -159,9 +172,9 @@ func (r *mirror) update(snap *state.Snapshot, row uint32) {
 		case abi.Allocated:
 			putDouble(b, float64(s.allocated[r.dim[i]]))
 		case abi.Class:
-			binary.LittleEndian.PutUint32(b, r.symbols.label(snap, row, poise.ClassLabel))
+			r.putSymbol(b, s, r.symbols.label(snap, row, poise.ClassLabel))
 		case abi.Label:
-			binary.LittleEndian.PutUint32(b, r.symbols.label(snap, row, c.Name))
+			r.putSymbol(b, s, r.symbols.label(snap, row, c.Name))
 		case abi.Devices:
 			clear(b)
 			if snap.Kinds()[snap.Kind(row)] == c.Name {
@@ -174,18 +187,25 @@ func (r *mirror) update(snap *state.Snapshot, row uint32) {
 			if snap.Kinds()[snap.Kind(row)] == c.Name {
 				model = r.symbols.id(snap.Models()[snap.Model(row)])
 			}
-			binary.LittleEndian.PutUint32(b, model)
+			r.putSymbol(b, s, model)
 		case abi.RunningTasks:
 			binary.LittleEndian.PutUint32(b, uint32(snap.Running(row)))
 		}
 	}
 }
 
-// recount replaces what the row has in the sums.
-func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) {
+// putSymbol writes a number of a text.
+func (r *mirror) putSymbol(b []byte, s *rowSeen, id uint32) {
+	s.unnamed = s.unnamed || id == unknown
+	binary.LittleEndian.PutUint32(b, id)
+}
+
+// recount replaces what the row has in the sums, and says whether all of its
+// columns are to be written.
+func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) bool {
 	was := *s
 	present := snap.Present(row)
-	described := present && (!was.present || was.described != snap.Described(row))
+	described := present && (!was.present || !r.started || was.described != snap.Described(row))
 	if was.present && (!present || described) {
 		r.fleet.remove(was.capacity)
 	}
@@ -202,7 +222,7 @@ func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) {
 		if was.present && len(r.domains) > 0 {
 			r.changes++
 		}
-		return
+		return true
 	}
 	s.described, s.tasks, s.devices = snap.Described(row), snap.Tasks(row), snap.Devices(row)
 	r.withSlots[s.devices]++
@@ -212,11 +232,16 @@ func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) {
 	if described {
 		r.fleet.add(s.capacity)
 	}
+	all := described || was.unnamed
 	for i := range r.domains {
-		s.domain[i] = r.symbols.label(snap, row, r.domains[i].key)
+		if all {
+			s.domain[i] = r.symbols.label(snap, row, r.domains[i].key)
+			s.unnamed = s.unnamed || s.domain[i] == unknown
+		}
 		r.domains[i].add(s.domain[i], s)
 		r.changes++
 	}
+	return all
 }
 
 // amounts gives capacity and allocated of a row in a dimension of the plugin. A
@@ -241,43 +266,3 @@ func (r *mirror) amounts(snap *state.Snapshot, row uint32, dim int) (capacity, a
 }
 
 func putDouble(b []byte, v float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(v)) }
-
-// symbolTable finds the number of a text in the snapshot's symbols.
-type symbolTable struct{ ids map[string]uint32 }
-
-func newSymbolTable() symbolTable { return symbolTable{ids: map[string]uint32{}} }
-
-func (t *symbolTable) follow(snap *state.Snapshot) {
-	texts := snap.Symbols()
-	for id := len(t.ids); id < len(texts); id++ {
-		t.ids[texts[id]] = uint32(id)
-	}
-}
-
-// unknown is the number of a text that no event has brought, which only a dry
-// run can ask about: it equals nothing that a node or a parameter has.
-const unknown = math.MaxUint32
-
-func (t *symbolTable) id(text string) uint32 {
-	if id, ok := t.ids[text]; ok {
-		return id
-	}
-	return unknown
-}
-
-func (t *symbolTable) label(snap *state.Snapshot, row uint32, key string) uint32 {
-	labels := snap.Labels(row)
-	i, ok := slices.BinarySearchFunc(labels, key, func(l poise.Label, key string) int {
-		switch {
-		case l.Key < key:
-			return -1
-		case l.Key > key:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return 0
-	}
-	return t.id(labels[i].Value)
-}

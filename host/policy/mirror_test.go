@@ -12,6 +12,7 @@ import (
 
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -231,5 +232,29 @@ func checkColumns(t *rapid.T, g *Guest, snap *state.Snapshot, job *state.Job) {
 				t.Fatalf("column %+v of row %d: %v, expected %v", c, row, got, want)
 			}
 		}
+	}
+}
+
+// A label whose value got its number after the guest first saw it has the number
+// once its row changes.
+func TestMirrorNamesWhatHadNoNumber(t *testing.T) {
+	w := newWorld(t)
+	fleet(w, 2)
+	w.apply(poise.NodeJoined{Node: poise.Node{
+		Name: "late", Capacity: resource.List{{Name: "cpu", Value: 64000}}, Labels: []poise.Label{{Key: "zone", Value: "nowhere-else"}},
+	}})
+	g := guestOf(t, "echo", nil)
+	job := w.submit("t", request(1, 0, 0), nil)
+	g.Prepare(w.state.View(), job)
+	w.apply(g.Symbols())
+	row := uint32(w.state.View().Rows() - 1)
+	zone := slices.IndexFunc(g.mirror.columns, func(c abi.Column) bool { return c.Kind == abi.Label && c.Name == "zone" })
+	if got := binary.LittleEndian.Uint32(g.mirror.data[zone][4*row:]); got != unknown {
+		t.Fatalf("symbol %d before there is one, expected %d", got, uint32(unknown))
+	}
+	w.apply(poise.JobPlaced{Placement: poise.Placement{Job: job.ID, Node: "late"}})
+	g.Prepare(w.state.View(), w.submit("t", request(1, 0, 0), nil))
+	if got, want := binary.LittleEndian.Uint32(g.mirror.data[zone][4*row:]), slices.Index(w.state.View().Symbols(), "nowhere-else"); int(got) != want || want < 1 {
+		t.Errorf("symbol %d, expected %d", got, want)
 	}
 }

@@ -86,7 +86,7 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 	p := &g.pass
 	for at := 0; at < len(b.Rows); {
 		rest := b.Rows[at:]
-		s, f := g.slot(min(p.limit, len(rest)))
+		s, f := g.slotFor(len(rest))
 		if f != nil {
 			return f
 		}

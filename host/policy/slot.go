@@ -23,13 +23,19 @@ func (s *slot) arena() []byte {
 	return s.in.memory()[s.base:][:s.layout.Size]
 }
 
-// slot gives a slot with room for so many rows, set up for this pass.
-func (g *Guest) slot(rows int) (*slot, *Fault) {
-	place, room := &g.small, smallRows
-	if rows > smallRows {
-		place = &g.large
-		room = min(max(1<<bits.Len(uint(g.mirror.rows-1)), 2*smallRows), abi.MaxRows)
+// slotFor gives a slot for the next call of a pass that has so many rows left to
+// ask about. A pass that has begun in the large one stays there: each slot that a
+// pass uses has to be set back first.
+func (g *Guest) slotFor(rows int) (*slot, *Fault) {
+	if rows > smallRows || g.large != nil && g.large.pass == g.pass.number {
+		return g.slot(&g.large, min(max(1<<bits.Len(uint(g.mirror.rows-1)), 2*smallRows), abi.MaxRows))
 	}
+	return g.slot(&g.small, smallRows)
+}
+
+// slot gives the slot of a place, with room for so many rows, set up for this
+// pass.
+func (g *Guest) slot(place **slot, room int) (*slot, *Fault) {
 	s := *place
 	if s != nil && (s.wanted < room || !g.roomy(s.layout)) {
 		g.discard(s)

@@ -19,7 +19,7 @@ type window struct {
 // cut takes a window of at most limit table rows from the front of rows: a block
 // where at least half of its rows are asked about.
 func cut(rows []uint32, limit int) window {
-	n := 1
+	n := contiguous(rows[:min(len(rows), limit)])
 	for n < len(rows) && rows[n] > rows[n-1] && int(rows[n]-rows[0]) < limit {
 		n++
 	}
@@ -28,6 +28,16 @@ func cut(rows []uint32, limit int) window {
 	}
 	n = min(len(rows), limit)
 	return window{candidates: n, rows: n}
+}
+
+// contiguous counts the rows from the front that follow one upon the other.
+func contiguous(rows []uint32) int {
+	for i, row := range rows {
+		if row != rows[0]+uint32(i) {
+			return i
+		}
+	}
+	return len(rows)
 }
 
 // at gives the table row of candidate i.
