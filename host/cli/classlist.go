@@ -47,24 +47,28 @@ func classTable(w io.Writer, classes []client.Class) error {
 	t := rows{{"CLASS", "NODES", "CPU", "MEMORY", "GIB/CORE", "DEVICES"}}
 	for i := range classes {
 		k := &classes[i]
-		t.add(k.Name, fmt.Sprint(k.Nodes), classRange(k, "cpu"), classRange(k, "memory"), fmt.Sprintf("%.3g", k.Ratio), classDevices(k))
+		t.add(k.Name, fmt.Sprint(k.Nodes), classRange(k, "cpu", short), classRange(k, "memory", short), fmt.Sprintf("%.3g", k.Ratio), classDevices(k))
 	}
 	return t.write(w, "classes")
 }
 
-// classRange prints what the nodes of a class have of a resource.
-func classRange(k *client.Class, resource string) string {
+// classRange prints what the nodes of a class have of a resource, each amount by
+// text.
+func classRange(k *client.Class, resource string, text func(string, client.Quantity) string) string {
 	for _, r := range k.Capacity {
-		switch {
-		case r.Resource != resource:
-		case r.Least == r.Most:
-			return string(r.Most)
-		default:
-			return fmt.Sprintf("%s-%s", r.Least, r.Most)
+		if r.Resource != resource {
+			continue
 		}
+		least, most := text(resource, r.Least), text(resource, r.Most)
+		if least == most {
+			return most
+		}
+		return least + "-" + most
 	}
 	return ""
 }
+
+func exactly(_ string, q client.Quantity) string { return string(q) }
 
 func classDevices(k *client.Class) string {
 	var parts []string
@@ -133,7 +137,7 @@ func showClass(ctx context.Context, c *client.Client, name string) (*shownClass,
 func classFacts(w io.Writer, k *client.Class) error {
 	pairs := []string{"class", k.Name, "id", fmt.Sprint(k.ID), "model", fmt.Sprintf("build %d", k.Build), "nodes", fmt.Sprint(k.Nodes)}
 	for _, r := range k.Capacity {
-		pairs = append(pairs, r.Resource, classRange(k, r.Resource))
+		pairs = append(pairs, r.Resource, classRange(k, r.Resource, exactly))
 	}
 	pairs = append(pairs, "devices", classDevices(k), "median cpu", string(k.MedianCPU), "median memory", string(k.MedianMemory),
 		"GiB per core", fmt.Sprintf("%.3g", k.Ratio))

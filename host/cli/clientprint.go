@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/resource"
 )
 
 // output is the form in which a command prints.
@@ -146,6 +148,30 @@ func amounts(list map[string]client.Quantity) string {
 		parts = append(parts, name+" "+string(list[name]))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// short prints an amount for a table: bytes with three digits, in the largest
+// binary unit of which there is a whole one. What has no more digits, and other
+// amounts, are printed as they are.
+func short(name string, q client.Quantity) string {
+	text := string(q)
+	digits := strings.TrimRight(strings.ReplaceAll(text, ".", ""), "KMGTPEik")
+	v, err := resource.ParseCapacity(name, text)
+	if err != nil || resource.UnitOf(name) != resource.Bytes || len(digits) <= 3 || v < 1<<10 {
+		return text
+	}
+	unit := (bits.Len64(uint64(v)) - 1) / 10
+	scaled := float64(v) / float64(uint64(1)<<(10*unit))
+	if scaled >= 999.5 && unit < 6 {
+		scaled, unit = scaled/1024, unit+1
+	}
+	// %.3g would print 1000 as 1e+03.
+	decimals := 2 - min(2, len(strconv.Itoa(int(scaled)))-1)
+	number := strconv.FormatFloat(scaled, 'f', decimals, 64)
+	if decimals > 0 {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + string("KMGTPE"[unit-1]) + "i"
 }
 
 // indexes prints device indexes, such as "0,1".

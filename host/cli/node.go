@@ -72,7 +72,7 @@ func used(n *client.Node, resource string) string {
 	if taken == "" {
 		taken = "0"
 	}
-	return string(taken) + "/" + string(whole)
+	return short(resource, taken) + "/" + short(resource, whole)
 }
 
 // devices prints how many devices are wholly idle, and of how many.
