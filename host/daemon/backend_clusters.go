@@ -117,7 +117,7 @@ func (d *Daemon) LeaveCluster(ctx context.Context, name string) error {
 	if _, err := d.cluster(ctx, name); err != nil {
 		return err
 	}
-	if name == d.options.Config.Current().Config.Cluster.Name && d.local != nil {
+	if d.own(name) {
 		return &poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("cluster %q", name), Detail: "it is this machine, expected another cluster"}
 	}
 	return d.unfollow(ctx, name, func() error {

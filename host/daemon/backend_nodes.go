@@ -150,6 +150,15 @@ func (d *Daemon) DrainNode(ctx context.Context, name string, drained bool) (clie
 
 // LeaveNode implements api.Backend.
 func (d *Daemon) LeaveNode(ctx context.Context, name string) error {
+	if n, err := d.Node(ctx, name); err != nil || d.own(n.Spec.Cluster) {
+		if err == nil {
+			err = &poise.Error{
+				Kind: poise.Conflict, Op: fmt.Sprintf("node %q", name),
+				Detail: fmt.Sprintf("it is this machine, which is there as long as the daemon runs, expected another node; to keep new jobs off it: poise node drain %s", name),
+			}
+		}
+		return err
+	}
 	err := d.durably(ctx, func(c *core) error {
 		if err := c.leave(name); err != nil {
 			return err

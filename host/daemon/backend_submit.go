@@ -63,15 +63,15 @@ func (d *Daemon) runnable(specs []Spec) error {
 	if i < 0 || d.local == nil {
 		return nil
 	}
-	own, p := d.options.Config.Current().Config.Cluster.Name, d.board.current.Load()
+	p := d.board.current.Load()
 	for _, row := range p.rowOf {
-		if p.snap.Cluster(row) != own {
+		if !d.own(p.snap.Cluster(row)) {
 			return nil
 		}
 	}
 	return &poise.Error{
 		Kind: poise.Invalid, Op: fmt.Sprintf("submit job %q", specs[i].Job.Name),
-		Detail: fmt.Sprintf("command: none, expected a program and its arguments, as all nodes are of cluster %s, which runs processes; add one, such as -- sleep 60, or join nodes that are simulated", own),
+		Detail: "command: none, expected a program and its arguments, as this machine runs processes and there is no other node; add one, such as -- sleep 60, or join nodes that are simulated",
 	}
 }
 

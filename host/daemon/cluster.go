@@ -10,6 +10,11 @@ import (
 // externalCluster is the cluster of nodes whose tasks an external executor runs.
 const externalCluster = "external"
 
+// own says whether a cluster is this machine alone.
+func (d *Daemon) own(cluster string) bool {
+	return d.local != nil && cluster == d.options.Config.Current().Config.Cluster.Name
+}
+
 // joinAll makes the nodes of a cluster those of the list, or changes nothing.
 func (c *core) joinAll(cluster string, nodes []poise.Node) error {
 	for i := range nodes {

@@ -177,7 +177,8 @@ func (d *Daemon) joinOwn(ctx context.Context, c *config.Config) error {
 		if err != nil {
 			return err
 		}
-		if err := d.core.join(machine.Node); err != nil {
+		// Alone: one under an earlier name of this machine is not there any more.
+		if err := d.core.joinAll(c.Cluster.Name, []poise.Node{machine.Node}); err != nil {
 			return err
 		}
 	}
@@ -217,7 +218,7 @@ func (d *Daemon) engineOf(cluster string) binder {
 	switch {
 	case cluster == externalCluster:
 		return d.outside
-	case d.local != nil && cluster == d.options.Config.Current().Config.Cluster.Name:
+	case d.own(cluster):
 		return d.local
 	}
 	return d.sim

@@ -111,7 +111,7 @@ func TestBadCommand(t *testing.T) {
 	none := job("none", "1m")
 	none.Command = nil
 	_, err := w.Submit(t.Context(), []client.JobSpec{job("good", "1m"), none}, "")
-	refused(t, err, poise.Invalid, `submit job "none": command: none, expected a program and its arguments, as all nodes are of cluster local`)
+	refused(t, err, poise.Invalid, `submit job "none": command: none, expected a program and its arguments, as this machine runs processes`)
 
 	// Where it might go to a node that needs none, its bind shows it.
 	w.join("fleet", nodes("n", 1, "1"))

@@ -73,6 +73,33 @@ func TestNodeLeaves(t *testing.T) {
 	w.checkSums()
 }
 
+// The daemon's own machine is there as long as the daemon is, and alone in its
+// cluster.
+func TestOwnNode(t *testing.T) {
+	dir := folder(t)
+	file := filepath.Join(dir, "fleet.yaml")
+	write(t, file, "node: n\ncapacity: {cpu: 1}\ncount: 2\n")
+	w := serve(t, dir, settings{"cluster.inventory": file})
+	w.until(w.submit(sh("a", "exit 0"))[0].ID, client.Running)
+	local := settings{"engine.kind": "local"}
+	w = w.again(local)
+	page, err := w.Nodes(t.Context(), client.NodeFilter{})
+	if err != nil || len(page.Nodes) != 1 {
+		t.Fatalf("%+v, %v, expected this machine in place of the nodes that were simulated", page.Nodes, err)
+	}
+	w.until("a", client.Succeeded)
+	name := page.Nodes[0].Name
+	refused(t, w.LeaveNode(t.Context(), name), poise.Conflict, "it is this machine, which is there as long as the daemon runs, expected another node; to keep new jobs off it: poise node drain "+name)
+	refused(t, w.LeaveCluster(t.Context(), "local"), poise.Conflict, "it is this machine")
+	if _, err := w.DrainNode(t.Context(), name, true); err != nil {
+		t.Fatal(err)
+	}
+	if w = w.again(local); w.node(name).State != client.NodeDrained {
+		t.Errorf("%+v, expected that it stays drained", w.node(name))
+	}
+	w.checkSums()
+}
+
 func TestCapacityShrinks(t *testing.T) {
 	w := serve(t, folder(t), nil)
 	w.join("c", nodes("n", 1, "4"))
