@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/poise-sched/poise/host/policy/wasm"
 )
 
-// store is the directory of compiled code: the engine's files, and beside them
-// one record per module that is known to compile. A file or a record that is not
-// exactly what was written counts as not there, because what it holds would be
-// run as native code. A nil *store keeps nothing.
+// store is the directory of compiled code: the engine's files, and beside them,
+// for each module that is known to compile, what Instrument made of it and a
+// record. A file or a record that is not exactly what was written counts as not
+// there, because what it holds would be run. A nil *store keeps nothing.
 type store struct {
 	dir string
 	key string // of everything but the module that the code depends on
@@ -25,7 +27,7 @@ type store struct {
 
 // record says that a module compiled, and to what.
 type record struct {
-	Metered string // sha256 of the instrumented module, by which the engine finds its file
+	Metered string // sha256 of the instrumented module, by which the engine finds its file of code
 	Outcome outcome
 	Files   []storedFile
 }
@@ -35,11 +37,12 @@ type storedFile struct{ Path, SHA256 string }
 const (
 	// recordVersion changes when set-up of the same module under the same limits
 	// would end differently, as when the WASI shim does.
-	recordVersion = 1
+	recordVersion = 2
 
-	recordSuffix = ".ok"
-	workPrefix   = "tmp-"
-	workAge      = time.Hour // no compile lasts so long
+	recordSuffix  = ".ok"
+	meteredSuffix = ".wasm"
+	workPrefix    = "tmp-"
+	workAge       = time.Hour // no compile lasts so long
 )
 
 // openStore makes the directory if need be and refuses one that others can
@@ -98,7 +101,7 @@ func (st *store) fingerprint(ctx context.Context, s settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(h, "%d %s", recordVersion, limits)
+	fmt.Fprintf(h, "%d %d %s", recordVersion, wasm.MeterVersion, limits)
 	files, err := filesIn(dir)
 	for _, f := range files {
 		fmt.Fprintf(h, " %s", f.Path)
@@ -153,31 +156,41 @@ func (st *store) discard(dir string) {
 	}
 }
 
-// recordPath is where the record of a module is.
-func (st *store) recordPath(digest string) string {
-	return filepath.Join(st.dir, strings.TrimPrefix(digest, "sha256:")+"-"+st.key[:16]+recordSuffix)
+// name is what the files of a module are called, but for the suffix.
+func (st *store) name(digest string) string {
+	return strings.TrimPrefix(digest, "sha256:") + "-" + st.key[:16]
 }
 
-// find gives what is recorded of a module whose code is there, unharmed.
-func (st *store) find(digest string, metered []byte) (outcome, bool) {
+// recordPath is where the record of a module is.
+func (st *store) recordPath(digest string) string {
+	return filepath.Join(st.dir, st.name(digest)+recordSuffix)
+}
+
+// find gives what is recorded of a module whose files are there, unharmed, and
+// what Instrument made of it.
+func (st *store) find(digest string) (out outcome, metered []byte, ok bool) {
 	if st == nil {
-		return outcome{}, false
+		return outcome{}, nil, false
 	}
 	b, err := os.ReadFile(st.recordPath(digest))
 	if err != nil {
-		return outcome{}, false
+		return outcome{}, nil, false
 	}
 	sum, text, _ := bytes.Cut(b, []byte{'\n'})
 	var r record
-	if string(sum) != hashOf(append([]byte(st.key), text...)) || json.Unmarshal(text, &r) != nil || r.Metered != hashOf(metered) {
-		return outcome{}, false
+	if string(sum) != hashOf(append([]byte(st.key), text...)) || json.Unmarshal(text, &r) != nil {
+		return outcome{}, nil, false
 	}
 	for _, f := range r.Files {
-		if sum, err := hashFile(filepath.Join(st.dir, filepath.FromSlash(f.Path))); err != nil || sum != f.SHA256 {
-			return outcome{}, false
+		b, err := os.ReadFile(filepath.Join(st.dir, filepath.FromSlash(f.Path)))
+		if err != nil || hashOf(b) != f.SHA256 {
+			return outcome{}, nil, false
+		}
+		if f.SHA256 == r.Metered {
+			metered = b
 		}
 	}
-	return r.Outcome, true
+	return r.Outcome, metered, metered != nil
 }
 
 // keep moves the code of a module out of its workspace and records it. The
@@ -185,6 +198,9 @@ func (st *store) find(digest string, metered []byte) (outcome, bool) {
 func (st *store) keep(digest string, metered []byte, out outcome, dir string) error {
 	if st == nil {
 		return nil
+	}
+	if err := os.WriteFile(filepath.Join(dir, st.name(digest)+meteredSuffix), metered, 0o600); err != nil {
+		return err
 	}
 	files, err := filesIn(dir)
 	if err != nil {

@@ -165,15 +165,13 @@ func (e *Engine) compile(ctx context.Context, c *code, bin []byte) *Fault {
 	if f != nil {
 		return f
 	}
-	metered, f := m.instrument(bin, info)
-	if f != nil {
-		return f
-	}
 	c.info = info
-	out, known := e.store.find(c.digest, metered)
+	out, metered, known := e.store.find(c.digest)
 	if !known {
-		out, f = e.prove(ctx, c, bin, metered)
-		if f != nil {
+		if metered, f = m.instrument(bin, info); f != nil {
+			return f
+		}
+		if out, f = e.prove(ctx, c, bin, metered); f != nil {
 			return f
 		}
 	}

@@ -255,8 +255,8 @@ func TestCache(t *testing.T) {
 	}
 
 	files, err := filesIn(dir)
-	if err != nil || len(files) < 2 {
-		t.Fatalf("%v, %v, expected code and record", files, err)
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%v, %v, expected code, instrumented module and record", files, err)
 	}
 	for _, file := range files {
 		path := filepath.Join(dir, file.Path)

@@ -16,6 +16,10 @@ const (
 	reserved = "poise:"
 )
 
+// MeterVersion names what Instrument makes of a module. It rises with every change
+// of that: caches know by it that what they hold is of an older meter.
+const MeterVersion = 1
+
 // StateGlobal gives the export name of the guest's i-th mutable global, counted
 // from 0 without gaps, imported ones included. Memory and these are all that a
 // guest that passed Verify can change.
