@@ -169,11 +169,14 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 	} else {
 		j.Reason = row.Reason
 	}
+	if row.State == stateWaiting || row.State == stateWithdrawn {
+		return j, nil
+	}
 	places, err := d.store.Placements(ctx, row.ID)
 	if err != nil {
 		return j, err
 	}
-	if p, ok := lastPlace(places); ok && row.State != stateWaiting && row.State != stateWithdrawn {
+	if p, ok := lastPlace(places); ok {
 		j.Placement, j.Devices, j.Placed, j.Started = p.ID, p.Devices, client.At(poise.Time(p.Placed)), client.At(poise.Time(p.Started))
 		if p.Ended > 0 {
 			j.Ended = client.At(poise.Time(p.Ended))
