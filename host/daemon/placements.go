@@ -43,7 +43,7 @@ func (c *core) place(live *liveJob, d *poise.Decision, snapshot uint64) error {
 	c.keep(live)
 	c.batch.Placements = append(c.batch.Placements, live.place)
 	c.batch.Decisions = append(c.batch.Decisions, store.DecisionRow{
-		Seq: index, Job: live.row.ID, Node: d.Node, Policy: d.Policy, At: int64(c.at), Snapshot: snapshot, Commit: index, Body: body,
+		Seq: index, Job: live.row.ID, Tenant: live.row.Tenant, Node: d.Node, Policy: d.Policy, At: int64(c.at), Snapshot: snapshot, Commit: index, Body: body,
 	})
 	c.bind(live)
 	return nil

@@ -87,17 +87,21 @@ func (s *Store) Placements(ctx context.Context, job string) ([]PlacementRow, err
 // its last decision and 1.
 type DecisionQuery struct {
 	Job      string // "" = of all jobs
+	Tenant   string // "" = of all tenants
 	From, To uint64 // To 0 = up to the last
 	Limit    int    // 0 = 100, at most 1,000
 }
 
-const selectDecision = `SELECT seq, job, node, policy, at, snapshot, "commit", body FROM decisions`
+const selectDecision = `SELECT seq, job, node, policy, at, snapshot, "commit", body, tenant FROM decisions`
 
 // Decisions lists decisions by Seq.
 func (s *Store) Decisions(ctx context.Context, q DecisionQuery) ([]DecisionRow, error) {
 	var where conditions
 	if q.Job != "" {
 		where.add("job = ?", q.Job)
+	}
+	if q.Tenant != "" {
+		where.add("tenant = ?", q.Tenant)
 	}
 	if q.To == 0 {
 		q.To = math.MaxInt64
@@ -131,7 +135,7 @@ func scanJob(r *sql.Rows, j *JobRow) error {
 
 func scanDecision(r *sql.Rows, d *DecisionRow) error {
 	var snapshot, commit int64
-	err := r.Scan(&d.Seq, &d.Job, &d.Node, &d.Policy, &d.At, &snapshot, &commit, &d.Body)
+	err := r.Scan(&d.Seq, &d.Job, &d.Node, &d.Policy, &d.At, &snapshot, &commit, &d.Body, &d.Tenant)
 	d.Snapshot, d.Commit = uint64(snapshot), uint64(commit)
 	return err
 }

@@ -23,7 +23,7 @@ func TestRows(t *testing.T) {
 	placement := PlacementRow{
 		ID: "p", Job: job.ID, Node: "n1", Devices: []uint16{0, 7, 65535}, Placed: 1, Started: 2, Ended: 3, State: "ended", Decision: 1<<64 - 1,
 	}
-	decision := DecisionRow{Seq: 1, Job: job.ID, Node: "n1", Policy: "p", At: 9, Snapshot: 1<<64 - 1, Commit: 7, Body: []byte("{}")}
+	decision := DecisionRow{Seq: 1, Job: job.ID, Tenant: "a", Node: "n1", Policy: "p", At: 9, Snapshot: 1<<64 - 1, Commit: 7, Body: []byte("{}")}
 	key := KeyRow{Key: "k", Tenant: "a", Job: job.ID, Hash: []byte{1}, At: 4}
 	put(t, s, Batch{Jobs: []JobRow{job}, Placements: []PlacementRow{placement}, Decisions: []DecisionRow{decision}, Keys: []KeyRow{key}})
 	f := func(got any, err error, want any) {

@@ -17,6 +17,7 @@ type Batch struct {
 	Placements []PlacementRow
 	Decisions  []DecisionRow
 	Keys       []KeyRow
+	Audit      []AuditRow // in their order
 }
 
 // JobRow is what history knows of a job, by ID.
@@ -42,7 +43,8 @@ type PlacementRow struct {
 type DecisionRow struct {
 	Seq               uint64 // of the event that committed it
 	Job, Node, Policy string
-	At                int64 // ms since the Unix epoch
+	Tenant            string // the job's
+	At                int64  // ms since the Unix epoch
 	Snapshot, Commit  uint64
 	Body              []byte // the whole decision
 }

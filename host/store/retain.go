@@ -22,6 +22,7 @@ type Retention struct {
 	Jobs      Keep // with their placements; only those in one of the states Final
 	Decisions Keep
 	Keys      Keep
+	Audit     Keep
 	Final     []string
 }
 
@@ -32,7 +33,7 @@ const chunk = 256
 // cut makes room for what comes.
 func (s *Store) Retain(ctx context.Context, r Retention) error {
 	now := s.options.Now()
-	for _, cut := range []func(context.Context, Retention, int64) error{s.cutSnapshots, s.cutEvents, s.cutJobs, s.cutDecisions, s.cutKeys} {
+	for _, cut := range []func(context.Context, Retention, int64) error{s.cutSnapshots, s.cutEvents, s.cutJobs, s.cutDecisions, s.cutKeys, s.cutAudit} {
 		if err := cut(ctx, r, now); err != nil {
 			return failure("retain", err)
 		}
@@ -114,7 +115,10 @@ func (s *Store) cutDecisions(ctx context.Context, r Retention, now int64) error 
 func (s *Store) firstKept(ctx context.Context, table string, k Keep, now int64) (uint64, error) {
 	first := int64(1)
 	if k.Age > 0 {
-		young := int64(s.Last()) + 1
+		var young int64 // behind all that are there now, if none is
+		if err := s.reads.QueryRowContext(ctx, "SELECT ifnull(max(seq), 0) + 1 FROM "+table).Scan(&young); err != nil {
+			return 0, err
+		}
 		err := s.reads.QueryRowContext(ctx, "SELECT seq FROM "+table+" WHERE at >= ? ORDER BY seq LIMIT 1", k.before(now)).Scan(&young)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return 0, err

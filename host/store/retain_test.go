@@ -168,13 +168,14 @@ func TestRetainRows(t *testing.T) {
 			r.At = at
 			b.Records = append(b.Records, r)
 			b.Decisions = append(b.Decisions, DecisionRow{Seq: r.Seq, At: at})
+			b.Audit = append(b.Audit, AuditRow{At: at})
 			b.Keys = append(b.Keys, KeyRow{Tenant: "a", Key: fmt.Sprintf("%04d", i), At: at})
 		}
 		put(t, s, b)
-		if err := s.Retain(t.Context(), Retention{Decisions: k, Keys: k}); err != nil {
+		if err := s.Retain(t.Context(), Retention{Decisions: k, Keys: k, Audit: k}); err != nil {
 			t.Fatal(err)
 		}
-		for _, query := range []string{"SELECT count(*) FROM decisions WHERE seq > ?", "SELECT count(*) FROM keys WHERE key + 1 > ?"} {
+		for _, query := range []string{"SELECT count(*) FROM decisions WHERE seq > ?", "SELECT count(*) FROM keys WHERE key + 1 > ?", "SELECT count(*) FROM audit WHERE seq > ?"} {
 			var got, all int
 			if err := s.reads.QueryRowContext(t.Context(), query, 600-stay).Scan(&got); err != nil {
 				t.Fatal(err)

@@ -98,6 +98,11 @@ CREATE TABLE audit (
 	object TEXT NOT NULL, status INTEGER NOT NULL, detail TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_tenant ON audit (tenant, seq);
+`, `
+-- Whose decision it is: a tenant lists its own without a look at others'.
+ALTER TABLE decisions ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+UPDATE decisions SET tenant = ifnull((SELECT tenant FROM jobs WHERE id = decisions.job), '');
+CREATE INDEX decisions_tenant ON decisions (tenant, seq);
 `}
 
 // migrate brings the database to the version that steps lead to. A crash on the

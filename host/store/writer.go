@@ -29,9 +29,9 @@ const (
 	upsertPlacement = `INSERT INTO placements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 		job = excluded.job, node = excluded.node, devices = excluded.devices, placed = excluded.placed, started = excluded.started,
 		ended = excluded.ended, state = excluded.state, decision = excluded.decision`
-	upsertDecision = `INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET
+	upsertDecision = `INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET
 		job = excluded.job, node = excluded.node, policy = excluded.policy, at = excluded.at, snapshot = excluded.snapshot,
-		"commit" = excluded."commit", body = excluded.body`
+		"commit" = excluded."commit", body = excluded.body, tenant = excluded.tenant`
 	upsertKey = `INSERT INTO keys VALUES (?, ?, ?, ?, ?) ON CONFLICT (tenant, key) DO UPDATE SET
 		job = excluded.job, hash = excluded.hash, at = excluded.at`
 )
@@ -187,7 +187,7 @@ func (w *writer) put(b *Batch) error {
 	}
 	for i := range b.Decisions {
 		d := &b.Decisions[i]
-		if err := w.exec(upsertDecision, int64(d.Seq), d.Job, d.Node, d.Policy, d.At, int64(d.Snapshot), int64(d.Commit), blob(d.Body)); err != nil {
+		if err := w.exec(upsertDecision, int64(d.Seq), d.Job, d.Node, d.Policy, d.At, int64(d.Snapshot), int64(d.Commit), blob(d.Body), d.Tenant); err != nil {
 			return fmt.Errorf("decision %d: %w", d.Seq, err)
 		}
 		w.step(pointRow)
@@ -196,6 +196,12 @@ func (w *writer) put(b *Batch) error {
 		k := &b.Keys[i]
 		if err := w.exec(upsertKey, k.Tenant, k.Key, k.Job, blob(k.Hash), k.At); err != nil {
 			return fmt.Errorf("key %q: %w", k.Key, err)
+		}
+		w.step(pointRow)
+	}
+	for i := range b.Audit {
+		if err := w.putAudit(&b.Audit[i]); err != nil {
+			return fmt.Errorf("audit: %w", err)
 		}
 		w.step(pointRow)
 	}
