@@ -27,7 +27,7 @@ type JobQuery struct {
 	Limit                     int     // 0 = 100, at most 1,000
 }
 
-const selectJob = "SELECT id, name, tenant, state, seq, submitted, changed, node, reason, exit_code, body FROM jobs"
+const selectJob = "SELECT id, name, tenant, state, seq, submitted, changed, node, reason, exit_code, body, attempts, signal, decision FROM jobs"
 
 // Jobs lists jobs, the latest arrival first.
 func (s *Store) Jobs(ctx context.Context, q JobQuery) ([]JobRow, error) {
@@ -130,7 +130,7 @@ func (s *Store) Key(ctx context.Context, tenant, key string) (KeyRow, error) {
 }
 
 func scanJob(r *sql.Rows, j *JobRow) error {
-	return r.Scan(&j.ID, &j.Name, &j.Tenant, &j.State, &j.Seq, &j.Submitted, &j.Changed, &j.Node, &j.Reason, &j.ExitCode, &j.Body)
+	return r.Scan(&j.ID, &j.Name, &j.Tenant, &j.State, &j.Seq, &j.Submitted, &j.Changed, &j.Node, &j.Reason, &j.ExitCode, &j.Body, &j.Attempts, &j.Signal, &j.Decision)
 }
 
 func scanDecision(r *sql.Rows, d *DecisionRow) error {

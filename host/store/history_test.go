@@ -18,7 +18,7 @@ func TestRows(t *testing.T) {
 	exit := int32(-1)
 	job := JobRow{
 		ID: "j\x00'\"%_é", Name: "n", Tenant: "a", State: "done", Seq: 1, Submitted: -5, Changed: now, Node: "n1", Reason: "r",
-		ExitCode: &exit, Body: []byte{0, 255},
+		ExitCode: &exit, Signal: "SIGKILL", Attempts: 3, Body: []byte{0, 255}, Decision: []byte("{}"),
 	}
 	placement := PlacementRow{
 		ID: "p", Job: job.ID, Node: "n1", Devices: []uint16{0, 7, 65535}, Placed: 1, Started: 2, Ended: 3, State: "ended", Decision: 1<<64 - 1,
@@ -47,6 +47,7 @@ func TestRows(t *testing.T) {
 	}
 	check()
 	job.Name, job.State, job.Seq, job.Changed, job.ExitCode, job.Body = "m", "failed", 2, 5, nil, nil
+	job.Signal, job.Attempts, job.Decision = "", 4, nil
 	placement.Devices, placement.State, placement.Decision = nil, "lost", 3
 	decision.Job, decision.Body = job.ID, []byte("[]")
 	key.Job, key.Hash = "other", []byte{2}

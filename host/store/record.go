@@ -27,7 +27,10 @@ type JobRow struct {
 	Submitted, Changed      int64 // ms since the Unix epoch
 	Node, Reason            string
 	ExitCode                *int32
+	Signal                  string // name of the signal that ended its task, "" = none
+	Attempts                int64  // how often a place was looked for
 	Body                    []byte // the job as it was submitted
+	Decision                []byte // the latest that found no place, nothing where it has one
 }
 
 // PlacementRow is one attempt to run a job on a node, by ID.
@@ -73,6 +76,7 @@ func (b *Batch) size() (bytes int, ok bool) {
 	}
 	for i := range b.Jobs {
 		add(b.Jobs[i].Body)
+		add(b.Jobs[i].Decision)
 	}
 	for i := range b.Decisions {
 		add(b.Decisions[i].Body)

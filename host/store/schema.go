@@ -103,6 +103,11 @@ CREATE INDEX audit_tenant ON audit (tenant, seq);
 ALTER TABLE decisions ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
 UPDATE decisions SET tenant = ifnull((SELECT tenant FROM jobs WHERE id = decisions.job), '');
 CREATE INDEX decisions_tenant ON decisions (tenant, seq);
+`, `
+-- How often a place was looked for, what ended the task, and why it waits.
+ALTER TABLE jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN signal TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN decision BLOB NOT NULL DEFAULT x'';
 `}
 
 // migrate brings the database to the version that steps lead to. A crash on the

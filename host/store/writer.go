@@ -23,9 +23,10 @@ const walLimit = 64 << 20
 
 const (
 	insertEvent = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
-	upsertJob   = `INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+	upsertJob   = `INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 		name = excluded.name, tenant = excluded.tenant, state = excluded.state, seq = excluded.seq, submitted = excluded.submitted,
-		changed = excluded.changed, node = excluded.node, reason = excluded.reason, exit_code = excluded.exit_code, body = excluded.body`
+		changed = excluded.changed, node = excluded.node, reason = excluded.reason, exit_code = excluded.exit_code, body = excluded.body,
+		attempts = excluded.attempts, signal = excluded.signal, decision = excluded.decision`
 	upsertPlacement = `INSERT INTO placements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 		job = excluded.job, node = excluded.node, devices = excluded.devices, placed = excluded.placed, started = excluded.started,
 		ended = excluded.ended, state = excluded.state, decision = excluded.decision`
@@ -173,7 +174,7 @@ func (w *writer) put(b *Batch) error {
 		if j.ExitCode != nil {
 			exit = int64(*j.ExitCode)
 		}
-		if err := w.exec(upsertJob, j.ID, j.Name, j.Tenant, j.State, j.Seq, j.Submitted, j.Changed, j.Node, j.Reason, exit, blob(j.Body)); err != nil {
+		if err := w.exec(upsertJob, j.ID, j.Name, j.Tenant, j.State, j.Seq, j.Submitted, j.Changed, j.Node, j.Reason, exit, blob(j.Body), j.Attempts, j.Signal, blob(j.Decision)); err != nil {
 			return fmt.Errorf("job %q: %w", j.ID, err)
 		}
 		w.step(pointRow)
