@@ -145,8 +145,9 @@ func (w *writer) write(group []*Pending, first, last uint64) error {
 		case got != first-1:
 			return fmt.Errorf("last event: %d, expected %d: something else changed the database", got, first-1)
 		}
-		for _, p := range group {
-			if err := w.put(&p.batch); err != nil {
+		batches := latest(group)
+		for i := range batches {
+			if err := w.put(&batches[i]); err != nil {
 				return err
 			}
 		}
