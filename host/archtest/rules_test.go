@@ -61,6 +61,7 @@ var rules = map[string]rule{
 	"host/registry":          {may: []string{"host/policy", "host/poise", "abi"}},
 	"host/registry/minisign": {may: []string{"host/poise"}, third: []string{"aead.dev/minisign", "golang.org/x/crypto"}},
 	"host/registry/oci":      {may: []string{"abi", "host/poise"}, third: []string{"oras.land/oras-go/v2", "github.com/opencontainers/image-spec"}},
+	"host/stack":             {may: []string{anyCore, "abi", "host/policy"}},
 	"host/store":             {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
 	"host/engine":            {may: []string{"host/poise", "host/resource"}},
 	"host/engine/local":      {may: []string{"host/engine", "host/poise", "host/resource"}},
@@ -80,7 +81,7 @@ var rules = map[string]rule{
 	"host/telemetry": {third: []string{prometheus}},
 	"host/daemon": {
 		may: []string{
-			anyCore, "host/manifest", "host/policy", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
+			anyCore, "host/manifest", "host/policy", "host/stack", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
 			"host/node", "host/api", "host/api/client", "host/ui", "host/config", "host/telemetry",
 		},
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -55,9 +56,11 @@ type core struct {
 	byPlace map[string]poise.JobID // by placement id
 	keys    *keys
 	classes *model.Model
-	stack   *stack
+	lanes   map[poise.TenantID]*lane
+	slots   chan struct{} // one token per lane that plans now
 
-	modelDue bool // the classes are newer than those that the policy goes by
+	tenantFuel func() int64           // per second; nil = no bound
+	faulted    func(poise.Activation) // a plugin faulted too often in a row
 
 	retryBase, retryMax time.Duration
 
@@ -77,15 +80,14 @@ type liveJob struct {
 	engine    binder             // of the placement
 	over      *atomic.Bool       // of the placement: it must not be bound any more
 	decision  *poise.Decision
-	attempts  int
 	unbound   int // binds in a row that failed
 	cancelled bool
 }
 
 // planned is work that was planned on another goroutine, and by what.
 type planned struct {
-	work  timed
-	stack *stack
+	work timed
+	lane *lane
 }
 
 // run turns until the context ends.
@@ -101,7 +103,7 @@ func (c *core) run(ctx context.Context) error {
 			f(c)
 			c.drain()
 		case p := <-c.planned:
-			c.back(p.stack)
+			p.lane.back()
 			if err := c.settle(p.work); err != nil {
 				return err
 			}
@@ -178,14 +180,16 @@ func (c *core) decide() (more bool, err error) {
 	return true, nil
 }
 
-// send plans on another goroutine.
+// send plans on another goroutine, as many at once as there are slots.
 func (c *core) send(w *loop.Work) {
-	st := c.stack
-	st.out++
+	l := c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))]
+	l.out++
 	go func() {
+		c.slots <- struct{}{}
 		w := plan(w)
+		<-c.slots
 		select {
-		case c.planned <- planned{w, st}:
+		case c.planned <- planned{w, l}:
 		case <-c.stopped:
 		}
 	}()
@@ -203,11 +207,13 @@ func (c *core) settle(w timed) error {
 	case s.Dropped:
 		return nil
 	}
+	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision)
 	live := c.jobs[s.Decision.Job]
-	live.decision, live.attempts = &s.Decision, live.attempts+1
+	live.decision = &s.Decision
+	live.row.Attempts++
 	c.meterDecision(live, &s.Decision, w.took)
 	if s.Decision.Verdict != poise.Placed {
-		if reason := s.Decision.Verdict.String(); live.row.Reason != reason {
+		if reason := waits(&s.Decision); live.row.Reason != reason {
 			live.row.Reason = reason
 			c.keep(live)
 		}
@@ -233,10 +239,19 @@ func (c *core) event(body poise.Body) error {
 	return nil
 }
 
-// keep adds a job's row to the batch.
+// keep adds a job's row to the batch, with the decision where that is not among
+// those that placed something.
 func (c *core) keep(j *liveJob) {
 	j.row.Changed = int64(c.now())
-	c.batch.Jobs = append(c.batch.Jobs, j.row)
+	row := j.row
+	if d := j.decision; d != nil && d.Verdict != poise.Placed {
+		body, err := json.Marshal(d)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: a decision cannot be written: %v", err))
+		}
+		row.Decision = body
+	}
+	c.batch.Jobs = append(c.batch.Jobs, row)
 }
 
 // then adds an effect to the batch.

@@ -6,12 +6,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/engine"
 	"github.com/poise-sched/poise/host/engine/local"
@@ -22,6 +25,7 @@ import (
 	"github.com/poise-sched/poise/host/node"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
 	"github.com/poise-sched/poise/host/telemetry"
@@ -42,20 +46,21 @@ type Options struct {
 
 // Daemon is a running scheduler on one machine.
 type Daemon struct {
-	options Options
-	log     *slog.Logger
-	store   *store.Store
-	core    *core
-	board   *board
-	hands   *hands
-	plugins plugins
-	local   *local.Engine // nil where engine.kind is sim
-	sim     *sim.Engine
-	outside *external
-	began   time.Time
-	ready   atomic.Bool
-	follows follows
-	metrics *telemetry.Metrics
+	options  Options
+	log      *slog.Logger
+	store    *store.Store
+	core     *core
+	board    *board
+	hands    *hands
+	builder  *stack.Builder
+	local    *local.Engine // nil where engine.kind is sim
+	sim      *sim.Engine
+	outside  *external
+	began    time.Time
+	ready    atomic.Bool
+	follows  follows
+	changing sync.Mutex // of what is in force
+	metrics  *telemetry.Metrics
 
 	registry *prometheus.Registry
 }
@@ -94,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	}
 	d := &Daemon{
 		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(),
-		plugins: plugins{child: o.Compile, cache: c.DataDir}, registry: registry, metrics: metrics,
+		builder: builder(c, o.Compile, s), registry: registry, metrics: metrics,
 	}
 	if err := d.open(ctx, c); err != nil {
 		_ = d.Close()
@@ -104,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func (d *Daemon) open(ctx context.Context, c *config.Config) error {
-	r, err := restore(ctx, d.store, state.Settings{DemandHalfLife: c.Scheduler.HalfLife}, d.log)
+	r, err := restore(ctx, d.store, state.Settings{}, d.log)
 	if err != nil {
 		return err
 	}
@@ -113,15 +118,19 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	}
 	d.core.store, d.core.log, d.core.now, d.core.board, d.core.hands, d.core.engines = d.store, d.log, now, d.board, d.hands, d.engineOf
 	d.core.metrics = d.metrics
+	d.core.tenantFuel = func() int64 { return d.options.Config.Current().Config.Policy.Limits.TenantFuel }
+	d.core.faulted = func(a poise.Activation) {
+		go func() {
+			if err := d.quarantine(context.WithoutCancel(ctx), a, true); err != nil {
+				d.log.Error("a plugin is not put into quarantine", "tenant", string(a.Tenant), "plugin", a.Plugin, "error", err)
+			}
+		}()
+	}
 	d.core.after = func(wait time.Duration, f func()) { time.AfterFunc(wait, f) }
 	if err := d.openEngines(c); err != nil {
 		return err
 	}
-	st, err := d.plugins.open(ctx, c)
-	if err != nil {
-		return err
-	}
-	if err := d.core.use(st); err != nil {
+	if err := d.openLanes(ctx, c); err != nil {
 		return err
 	}
 	if err := d.core.resume(); err != nil {
@@ -137,22 +146,47 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
+// openLanes puts in force what is recorded and what the configuration says.
+func (d *Daemon) openLanes(ctx context.Context, c *config.Config) error {
+	now := d.core.loop.State().Policies()
+	bodies, err := d.configured(ctx, c, now)
+	if err != nil {
+		return err
+	}
+	s, err := d.prepare(ctx, now, bodies, true)
+	if err != nil {
+		return err
+	}
+	for _, l := range s.open {
+		if err := l.stack.Fault(); err != nil {
+			d.log.Error("a plugin is not in force, its failure rule decides", "tenant", string(l.tenant), "error", err)
+		}
+	}
+	if r := d.core.classes; r != nil {
+		d.core.loop.UseModel(r)
+	}
+	return d.core.swap(s)
+}
+
 // newCore makes a loop that goes on from a recovered state. What it works with is
 // its owner's to add.
 func newCore(r *recovered, c *config.Config) (*core, error) {
+	made := &core{}
 	l, err := loop.New(r.state, loop.Settings{
 		Queue: queue.Settings{
 			Step: span(c.Queue.Step), Sweep: span(c.Queue.Sweep), RetryBase: span(c.Queue.RetryBase), RetryMax: span(c.Queue.RetryMax),
 		},
-		Params: params(c), LaneOf: func(poise.TenantID) string { return theLane },
+		Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return made.laneOf(tenant) },
 	})
-	return &core{
+	*made = core{
+		lanes: map[poise.TenantID]*lane{}, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
 		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
 		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
 		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot,
-	}, err
+	}
+	return made, err
 }
 
 // openEngines makes the engines of the configured kind.
@@ -316,8 +350,6 @@ func (d *Daemon) Close() error {
 	if d.sim != nil {
 		_ = d.sim.Close()
 	}
-	if d.plugins.engine != nil {
-		_ = d.plugins.engine.Close(context.Background())
-	}
+	d.builder.Close(context.Background())
 	return d.store.Close()
 }

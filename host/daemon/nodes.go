@@ -127,14 +127,6 @@ func (c *core) classify(settings model.Settings, always bool) error {
 		return err
 	}
 	c.classes = built
-	c.useModel()
+	c.loop.UseModel(built)
 	return nil
-}
-
-// useModel has the policy in force go by the classes: not while it plans on
-// another goroutine, then once it is back.
-func (c *core) useModel() {
-	if c.modelDue = c.stack.out > 0; !c.modelDue {
-		c.loop.UseModel(c.classes)
-	}
 }

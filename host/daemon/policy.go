@@ -3,180 +3,200 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
-	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/policy"
-	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/stack"
+	"github.com/poise-sched/poise/host/state"
 )
 
-// theLane plans all jobs: until tenants have policies of their own there is one.
-const theLane = "default"
+// byConfiguration is who put the plugin of the configuration in force.
+const byConfiguration = "configuration"
 
-// params gives the constants of the idle-balance policies.
-func params(c *config.Config) balance.Params {
-	p := balance.Defaults()
-	s := &c.Scheduler.Params
-	p.Beta, p.Lambda, p.Gamma, p.Epsilon, p.Cover, p.Shapes = s.Beta, s.Lambda, s.Gamma, s.Epsilon, s.Cover, int(s.Shapes)
-	return p
-}
-
-// native makes the policy that ranks where no plugin says otherwise.
-func native(c *config.Config, name string) (sched.Policy, error) {
-	spread, err := balance.NewSpread(nil)
-	if err != nil {
-		return sched.Policy{}, err
-	}
-	demand, err := balance.NewDemand(params(c))
-	if err != nil {
-		return sched.Policy{}, err
-	}
-	p := sched.Policy{Name: name, WantsProfile: true, Seed: uint64(c.Scheduler.Seed)}
-	if c.Scheduler.Ties == "seeded" {
-		p.Ties = sched.Seeded
-	}
-	switch name {
-	case "idle-balance":
-		p.ProtectDevices = c.Scheduler.ProtectDevices
-		p.Scorer = balance.NewAuto(spread, demand, p.ProtectDevices)
-	case "idle-balance-spread":
-		p.Scorer, p.WantsProfile = spread, false
-	case "idle-balance-demand":
-		p.Scorer = demand
-	default:
-		return p, &poise.Error{Kind: poise.Invalid, Op: "configuration", Detail: fmt.Sprintf("scheduler.policy: %q, expected idle-balance, idle-balance-spread or idle-balance-demand", name)}
-	}
-	return p, nil
-}
-
-// stack is the policy in force, and what goes with it.
-type stack struct {
-	policy  sched.Policy
-	symbols poise.SymbolsWanted
-	guest   *policy.Guest // nil without a plugin
-	module  *policy.Module
-
-	away    bool // it plans on other goroutines
-	out     int  // pieces of work that it plans there now
-	retired bool // another is in force
-}
-
-// use puts a policy in force. What the one before plans still is dropped.
-func (c *core) use(st *stack) error {
-	if len(st.symbols.Labels)+len(st.symbols.Values) > 0 {
-		if err := c.event(st.symbols); err != nil {
-			return err
-		}
-	}
-	c.loop.Open(theLane, st.policy, st.away)
-	if c.stack != nil {
-		c.stack.retired = true
-		c.stack.free()
-	}
-	if c.stack = st; c.classes != nil {
-		c.useModel()
-	}
-	return nil
-}
-
-// back takes note that a piece of work of a policy is planned.
-func (c *core) back(st *stack) {
-	st.out--
-	st.free()
-	if c.modelDue {
-		c.useModel()
+// scheduler gives what of the configuration decisions depend on.
+func scheduler(c *config.Config) poise.Scheduler {
+	p, l := &c.Scheduler.Params, &c.Policy.Limits
+	return poise.Scheduler{
+		Policy: c.Scheduler.Policy, Ties: c.Scheduler.Ties, Seed: uint64(c.Scheduler.Seed), ProtectDevices: c.Scheduler.ProtectDevices,
+		Beta: p.Beta, Lambda: p.Lambda, Gamma: p.Gamma, Epsilon: p.Epsilon, Cover: p.Cover, Shapes: int(p.Shapes), HalfLife: c.Scheduler.HalfLife,
+		Limits: poise.PluginLimits{
+			Memory: int64(l.Memory), GoMemory: int64(l.GoMemory), CallFuel: l.CallFuel, GoCallFuel: l.GoCallFuel, SetupFuel: l.SetupFuel,
+			JobFuel: l.JobFuel, RowFuel: l.RowFuel, ShapeFuel: policy.Defaults().ShapeFuel,
+		},
 	}
 }
 
-// free lets go of a plugin that is no longer in force, nor at work.
-func (st *stack) free() {
-	if st.retired && st.out == 0 {
-		st.close()
+// builder makes what builds the policies in force.
+func builder(c *config.Config, child []string, m stack.Modules) *stack.Builder {
+	l := &c.Policy.Limits
+	return stack.NewBuilder(stack.Options{
+		Cache: filepath.Join(c.DataDir, "plugins"), Child: child,
+		ModuleBytes: int(l.Module), Compile: l.CompileTime, CompileMemory: int64(l.CompileMemory),
+	}, m)
+}
+
+// swap is a change of what is in force, ready to be made in one turn of the loop.
+type swap struct {
+	bodies []poise.Body
+	open   []*lane
+	close  []poise.TenantID
+}
+
+// discard frees what was made for a swap that is not made.
+func (s *swap) discard() {
+	for _, l := range s.open {
+		l.stack.Close()
 	}
 }
 
-func (st *stack) close() {
-	if st.guest != nil {
-		st.guest.Close()
-		_ = st.module.Close(context.Background()) // it has no error to give
-	}
-}
-
-// plugins runs the operator's plugin.
-type plugins struct {
-	engine *policy.Engine
-	child  []string
-	cache  string
-}
-
-// open makes the policy that the configuration asks for.
-func (p *plugins) open(ctx context.Context, c *config.Config) (*stack, error) {
-	if c.Policy.Path == "" {
-		n, err := native(c, c.Scheduler.Policy)
-		return &stack{policy: n}, err
-	}
-	if p.engine == nil {
-		engine, err := policy.NewEngine(ctx, policy.Options{Cache: filepath.Join(p.cache, "plugins"), Child: p.child, Limits: policyLimits(&c.Policy.Limits)})
-		if err != nil {
+// prepare builds the lanes that the events lead to from what is in force, and
+// refuses events that do not apply. Where all is set, every lane is built.
+func (d *Daemon) prepare(ctx context.Context, now *state.Policies, bodies []poise.Body, all bool) (*swap, error) {
+	after := now.Clone()
+	touched := map[poise.TenantID]bool{}
+	for _, body := range bodies {
+		if err := after.Apply(poise.Event{Body: body}); err != nil {
 			return nil, err
 		}
-		p.engine = engine
+		switch b := body.(type) {
+		case poise.SchedulerSet:
+			all = true
+		case poise.PolicySet:
+			touched[b.Activation.Tenant] = true
+		case poise.PolicyRolledBack:
+			touched[b.Tenant] = true
+		case poise.PolicyCleared:
+			touched[b.Tenant] = true
+		case poise.PolicyQuarantined:
+			touched[b.Tenant] = true
+		case poise.TenantRemoved:
+			touched[b.Tenant] = true
+		}
+	}
+	if all = all || touched[""]; all { // what stands under each tenant's policy has changed
+		touched[""] = true
+		for _, id := range after.Activated() {
+			touched[id] = true
+		}
+	}
+	s := &swap{bodies: bodies}
+	for id := range touched {
+		if id != "" && after.Activation(id) == nil {
+			s.close = append(s.close, id)
+			continue
+		}
+		st, err := d.builder.Build(ctx, after, id)
+		if err != nil {
+			s.discard()
+			return nil, err
+		}
+		s.open = append(s.open, newLane(id, st))
+	}
+	return s, nil
+}
+
+// change applies events about what is in force, and has the loop plan by them
+// from the same turn on. They are durable when it returns.
+func (d *Daemon) change(ctx context.Context, bodies ...poise.Body) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	return d.changeLocked(ctx, bodies)
+}
+
+func (d *Daemon) changeLocked(ctx context.Context, bodies []poise.Body) error {
+	now, err := d.inForce(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := d.prepare(ctx, now, bodies, false)
+	if err != nil {
+		return err
+	}
+	made := false
+	err = d.durably(ctx, func(c *core) error {
+		made = true
+		return c.swap(s)
+	})
+	if !made {
+		s.discard()
+	}
+	return err
+}
+
+// inForce gives what is in force now.
+func (d *Daemon) inForce(ctx context.Context) (now *state.Policies, err error) {
+	err = d.do(ctx, func(c *core) error {
+		now = c.loop.State().Policies()
+		return nil
+	})
+	return now, err
+}
+
+// configured gives the events that bring what is in force to what the
+// configuration says. The plugin that it names is loaded and kept.
+func (d *Daemon) configured(ctx context.Context, c *config.Config, now *state.Policies) ([]poise.Body, error) {
+	var bodies []poise.Body
+	s := scheduler(c)
+	if was := now.Scheduler(); was == nil || *was != s {
+		bodies = append(bodies, poise.SchedulerSet{Scheduler: s})
+	}
+	was := now.Activation("")
+	if c.Policy.Path == "" {
+		if was != nil && was.By == byConfiguration {
+			bodies = append(bodies, poise.PolicyCleared{})
+		}
+		return bodies, nil
 	}
 	bin, err := os.ReadFile(c.Policy.Path)
 	if err != nil {
 		return nil, &poise.Error{Kind: poise.NotFound, Op: "configuration", Detail: "policy.path", Err: err}
 	}
-	m, err := p.engine.Load(ctx, bin)
-	if err != nil {
+	a := poise.Activation{Params: c.Policy.Params, Weight: c.Policy.Weight, OnFailure: c.Policy.OnFailure, By: byConfiguration}
+	if err := d.admit(ctx, &s, bin, &a); err != nil {
 		return nil, fmt.Errorf("policy.path %s: %w", c.Policy.Path, err)
 	}
-	st, err := p.stack(c, m)
-	if err != nil {
-		_ = m.Close(ctx) // it has no error to give
+	if was == nil || !sameActivation(was, &a) {
+		bodies = append(bodies, poise.PolicySet{Activation: a})
 	}
-	return st, err
+	return bodies, nil
 }
 
-// stack makes the policy of a plugin on the native one.
-func (p *plugins) stack(c *config.Config, m *policy.Module) (*stack, error) {
-	name := c.Scheduler.Policy
-	g, err := policy.NewGuest(m, c.Policy.Params)
+func sameActivation(a, b *poise.Activation) bool {
+	return a.Digest == b.Digest && maps.Equal(a.Params, b.Params) && a.Weight == b.Weight && a.OnFailure == b.OnFailure && a.By == b.By
+}
+
+// admit keeps a module and fills in what an activation of it says of it: name,
+// version, digest, and the failure rule where none is given. The module is tried
+// as it would stand; what is wrong with it is the error.
+func (d *Daemon) admit(ctx context.Context, s *poise.Scheduler, bin []byte, a *poise.Activation) error {
+	m, err := d.builder.Load(ctx, s.Limits, bin)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a := sched.Activation{
-		Name: m.Manifest.Name, Plugin: g, Seeded: m.Manifest.Tie == "seeded", WantsProfile: m.Manifest.WantsProfile,
-		Weight: c.Policy.Weight, BaseRange: [2]float64{-1, 1},
-	}
-	switch c.Policy.OnFailure {
-	case "reject":
-		a.OnFailure = sched.Reject
-	case "fallback":
-		a.OnFailure = sched.UseFallback
-	}
-	if a.Weight > 0 {
-		if len(m.Manifest.LossRange) != 2 {
-			return nil, &poise.Error{Kind: poise.Invalid, Op: "configuration", Detail: fmt.Sprintf("policy.weight: %v, and plugin %s declares no loss_range, expected one", a.Weight, a.Name)}
+	defer func() { _ = m.Close(ctx) }() // it has no error to give
+	a.Plugin, a.Version, a.Digest = m.Manifest.Name, m.Manifest.Version, m.Digest
+	if a.OnFailure == "" {
+		a.OnFailure = poise.RuleFallback
+		if m.Exports(abi.Filter) {
+			a.OnFailure = poise.RuleReject
 		}
-		name, a.LossRange = "idle-balance-spread", [2]float64(m.Manifest.LossRange)
 	}
-	base, err := native(c, name)
+	if err := d.store.PutModule(ctx, m.Digest, bin); err != nil {
+		return err
+	}
+	trial := state.NewPolicies()
+	if err := trial.Apply(poise.Event{Body: poise.SchedulerSet{Scheduler: *s}}); err != nil {
+		return err
+	}
+	st, err := d.builder.BuildWith(ctx, trial, a)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	whole, err := base.With(a)
-	return &stack{policy: whole, symbols: g.Symbols(), guest: g, module: m, away: true}, err
-}
-
-// policyLimits gives the limits of the configuration.
-func policyLimits(c *config.PolicyLimits) policy.Limits {
-	const page = 1 << 16
-	l := policy.Defaults()
-	l.Module.Bytes, l.Module.MemoryPages, l.GoMemoryPages = int(c.Module), uint32(c.Memory/page), uint32(c.GoMemory/page)
-	l.CallFuel, l.GoCallFuel, l.SetupFuel, l.JobFuel, l.RowFuel = c.CallFuel, c.GoCallFuel, c.SetupFuel, c.JobFuel, c.RowFuel
-	l.Compile, l.CompileMemory = c.CompileTime, int64(c.CompileMemory)
-	return l
+	defer st.Close()
+	return st.Fault()
 }

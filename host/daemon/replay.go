@@ -10,6 +10,7 @@ import (
 	"github.com/poise-sched/poise/host/journal"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
 )
@@ -46,11 +47,39 @@ func Replay(ctx context.Context, c *config.Config, o ReplayOptions) (*Replayed, 
 	if o.From == 0 || o.From > o.To {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "replay", Detail: fmt.Sprintf("from: %d, expected 1 to %d", o.From, o.To)}
 	}
-	r := &replay{options: o, out: &Replayed{}, bySnapshot: map[uint64][]*poise.Decision{}, commits: map[poise.JobID]uint64{}}
-	if err := r.open(ctx, c, s); err != nil {
+	r := &replay{options: o, out: &Replayed{}, bySnapshot: map[uint64][]*poise.Decision{}, commits: map[poise.JobID]uint64{}, pipelines: map[poise.TenantID]*sched.Pipeline{}}
+	r.builder = builder(c, o.Compile, s)
+	defer r.builder.Close(ctx)
+	defer r.forget()
+	if err := r.open(ctx, s); err != nil {
 		return nil, err
 	}
 	return r.out, r.run(ctx, s)
+}
+
+// forget drops the pipelines: other policies are in force.
+func (r *replay) forget() {
+	for _, st := range r.stacks {
+		st.Close()
+	}
+	r.stacks, r.pipelines = nil, map[poise.TenantID]*sched.Pipeline{}
+}
+
+// pipeline gives the policy that planned a tenant's jobs at this moment.
+func (r *replay) pipeline(ctx context.Context, tenant poise.TenantID) (*sched.Pipeline, error) {
+	if r.state.Policies().Activation(tenant) == nil {
+		tenant = ""
+	}
+	if p := r.pipelines[tenant]; p != nil {
+		return p, nil
+	}
+	st, err := r.builder.Build(ctx, r.state.Policies(), tenant)
+	if err != nil {
+		return nil, err
+	}
+	p := sched.NewPipeline(st.Policy)
+	r.stacks, r.pipelines[tenant] = append(r.stacks, st), p
+	return p, nil
 }
 
 // replay is a replay under way.
@@ -58,15 +87,16 @@ type replay struct {
 	options    ReplayOptions
 	out        *Replayed
 	state      *state.State
-	pipeline   *sched.Pipeline
-	guest      bool
-	bySnapshot map[uint64][]*poise.Decision // by the last event that the snapshot had seen
+	builder    *stack.Builder
+	pipelines  map[poise.TenantID]*sched.Pipeline // by the tenant whose activation is on top
+	stacks     []*stack.Stack                     // of the pipelines
+	bySnapshot map[uint64][]*poise.Decision       // by the last event that the snapshot had seen
 	commits    map[poise.JobID]uint64
 	done       bool
 }
 
 // open reads the decisions and the state to begin with.
-func (r *replay) open(ctx context.Context, c *config.Config, s *store.Store) error {
+func (r *replay) open(ctx context.Context, s *store.Store) error {
 	earliest := r.options.From - 1
 	for q := (store.DecisionQuery{From: r.options.From, To: r.options.To, Limit: 1000}); q.From <= q.To; {
 		rows, err := s.Decisions(ctx, q)
@@ -87,7 +117,7 @@ func (r *replay) open(ctx context.Context, c *config.Config, s *store.Store) err
 			break
 		}
 	}
-	settings := state.Settings{DemandHalfLife: c.Scheduler.HalfLife}
+	settings := state.Settings{}
 	infos, err := s.Snapshots(ctx)
 	if err != nil {
 		return err
@@ -105,18 +135,12 @@ func (r *replay) open(ctx context.Context, c *config.Config, s *store.Store) err
 			return err
 		}
 	}
-	p := plugins{child: r.options.Compile, cache: c.DataDir}
-	st, err := p.open(ctx, c)
-	if err != nil {
-		return err
-	}
-	r.guest, r.pipeline = st.guest != nil, sched.NewPipeline(st.policy)
 	return nil
 }
 
 // run applies the events and decides wherever a decision was made.
 func (r *replay) run(ctx context.Context, s *store.Store) error {
-	if err := r.decide(); err != nil {
+	if err := r.decide(ctx); err != nil {
 		return err
 	}
 	next := r.state.Index() + 1
@@ -132,10 +156,14 @@ func (r *replay) run(ctx context.Context, s *store.Store) error {
 		if err != nil {
 			return err
 		}
+		before := r.state.Policies()
 		if err := r.state.Apply(ev); err != nil {
 			return err
 		}
-		return r.decide()
+		if r.state.Policies() != before {
+			r.forget()
+		}
+		return r.decide(ctx)
 	})
 	if err == errStop {
 		return nil
@@ -147,7 +175,7 @@ func (r *replay) run(ctx context.Context, s *store.Store) error {
 var errStop = fmt.Errorf("enough")
 
 // decide makes the decisions again that were made on the state as it is now.
-func (r *replay) decide() error {
+func (r *replay) decide(ctx context.Context) error {
 	for _, was := range r.bySnapshot[r.state.Index()] {
 		if len(was.Plugins) > 0 && !r.options.RerunGuests {
 			if len(was.Ranked) > 0 && was.Ranked[0].Node != was.Node {
@@ -162,7 +190,11 @@ func (r *replay) decide() error {
 			r.differs(was, "job", "waiting", "not waiting")
 			return nil
 		}
-		is, err := r.pipeline.Plan(r.state.View(), job, sched.Full)
+		pipeline, err := r.pipeline(ctx, job.Tenant)
+		if err != nil {
+			return err
+		}
+		is, err := pipeline.Plan(r.state.View(), job, sched.Full)
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,12 @@ func (d *Daemon) watchConfig(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-hangup:
-				d.reloaded(d.options.Config.Reload(apply))
+				s := d.options.Config.Reload(apply)
+				if s.Err == nil && len(s.Changed) == 0 {
+					// The plugin's file may be another under the same name.
+					s.Err = apply(&d.options.Config.Current().Config)
+				}
+				d.reloaded(s)
 			}
 		}
 	})
@@ -125,14 +130,20 @@ func (d *Daemon) watchConfig(ctx context.Context) error {
 
 // apply puts what may change while the daemon runs in force.
 func (d *Daemon) apply(ctx context.Context, c *config.Config) error {
-	st, err := d.plugins.open(ctx, c)
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	now, err := d.inForce(ctx)
 	if err != nil {
 		return err
 	}
-	err = d.do(ctx, func(c *core) error { return c.use(st) })
+	bodies, err := d.configured(ctx, c, now)
 	if err != nil {
-		st.close()
 		return err
+	}
+	if len(bodies) > 0 {
+		if err := d.changeLocked(ctx, bodies); err != nil {
+			return err
+		}
 	}
 	if d.options.Level != nil {
 		d.options.Level.Set(telemetry.Level(c.Log.Level))

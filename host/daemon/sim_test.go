@@ -243,7 +243,7 @@ func (s *simulation) settleOne() error {
 	p := s.air[i]
 	s.air = slices.Delete(s.air, i, i+1)
 	s.note("settle %s", p.work.Job.ID)
-	s.core.back(p.stack)
+	p.lane.back()
 	return s.core.settle(p.work)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/poise-sched/poise/host/engine"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
 	"github.com/poise-sched/poise/host/telemetry"
@@ -246,7 +247,7 @@ type simulation struct {
 	line    *line
 	timers  []simTimer
 	told    int // flights whose effects were told of the stall that is on
-	stacks  []*stack
+	stacks  []*lane
 	air     []planned // planned, not settled
 	engines map[string]*twin
 	whim    *whim
@@ -343,19 +344,19 @@ func (s *simulation) swap() error {
 	if err != nil {
 		return err
 	}
-	st := &stack{policy: sched.Policy{Name: "native", Scorer: scorer}}
+	st := &lane{stack: &stack.Stack{Policy: sched.Policy{Name: "native", Scorer: scorer}}}
 	s.whim = &whim{name: fmt.Sprint("whim", len(s.stacks))}
 	if s.r.Intn(3) > 0 {
 		a := sched.Activation{Name: s.whim.name, Plugin: s.whim, OnFailure: sched.UseFallback}
 		if s.r.Intn(2) == 0 {
 			a.OnFailure = sched.Reject
 		}
-		if st.policy, err = st.policy.With(a); err != nil {
+		if st.stack.Policy, err = st.stack.Policy.With(a); err != nil {
 			return err
 		}
 		st.away = s.r.Intn(3) > 0
 	}
-	s.note("policy %s, away %v", st.policy.Name, st.away)
+	s.note("policy %s, away %v", st.stack.Policy.Name, st.away)
 	s.stacks = append(s.stacks, st)
 	return s.core.use(st)
 }
@@ -371,7 +372,7 @@ func (s *simulation) catch() {
 		caught = append(caught, <-s.core.planned)
 	}
 	slices.SortFunc(caught, func(a, b planned) int {
-		return cmp.Or(cmp.Compare(a.work.Job.ID, b.work.Job.ID), strings.Compare(a.stack.policy.Name, b.stack.policy.Name))
+		return cmp.Or(cmp.Compare(a.work.Job.ID, b.work.Job.ID), strings.Compare(a.lane.stack.Policy.Name, b.lane.stack.Policy.Name))
 	})
 	s.air = append(s.air, caught...)
 }

@@ -41,8 +41,19 @@ type lane struct {
 	queue    *queue.Queue
 	away     bool
 	work     *Work        // what it plans now
-	rest     poise.Time   // nothing is planned before
+	rest     poise.Time   // nothing is planned before; see rests
+	until    bool         // rest is set
 	index    *model.Index // to be used once the lane is free
+}
+
+// longestRest bounds a rest: one that is longer shows that the clock was set
+// back.
+const longestRest = poise.Time(60_000)
+
+// rests says whether the lane plans nothing now because it was told to.
+func (l *lane) rests(now poise.Time) bool {
+	l.until = l.until && now < l.rest && l.rest-now <= longestRest
+	return l.until
 }
 
 // New makes a loop over a state. Jobs that wait are queued by Fill.
@@ -119,10 +130,10 @@ func (l *Loop) remove(id poise.JobID) bool {
 	return false
 }
 
-// Rest has a lane plan nothing before a time.
+// Rest has a lane plan nothing before a time, which is at most a minute away.
 func (l *Loop) Rest(name string, until poise.Time) {
 	if lane := l.lanes[name]; lane != nil {
-		lane.rest = until
+		lane.rest, lane.until = until, true
 	}
 }
 
@@ -134,10 +145,12 @@ func (l *Loop) NextWake(now poise.Time) (at poise.Time, ok bool) {
 			continue // it is settled first
 		}
 		due, waits := each.queue.NextWake()
-		if _, ready := each.queue.Peek(now); ready {
-			due, waits = each.rest, true
+		if each.rests(now) {
+			if _, ready := each.queue.Peek(now); ready || due < each.rest {
+				due, waits = each.rest, ready || waits
+			}
 		}
-		if due = max(due, each.rest); waits && due > now && (!ok || due < at) {
+		if waits && due > now && (!ok || due < at) {
 			at, ok = due, true
 		}
 	}

@@ -160,12 +160,23 @@ func TestRest(t *testing.T) {
 	if d.loop.State().Job(id).Waiting() {
 		t.Error("waits, expected to be placed after the rest")
 	}
+	// The clock is set back by an hour meanwhile, and to before 1970.
+	for _, back := range []poise.Time{d.now, 1_000_000} {
+		id = d.submit("here", 1000)
+		d.loop.Rest("here", d.now+50)
+		d.now -= back + 3_600_000
+		if !d.next() || d.loop.State().Job(id).Waiting() {
+			t.Errorf("at %d: waits, expected the rest to be over", d.now)
+		}
+	}
 }
 
 // quiet lets everything happen that can.
 func (d *driver) quiet() {
 	for _, lane := range d.loop.lanes {
-		d.now = max(d.now, lane.rest)
+		if lane.until {
+			d.now = max(d.now, lane.rest)
+		}
 	}
 	for d.next() || len(d.away) > 0 {
 		d.land()

@@ -34,7 +34,7 @@ func (l *Loop) Next(now poise.Time) *Work {
 	var first queue.Head
 	var lane *lane
 	for _, each := range l.lanes {
-		if each.work != nil || now < each.rest {
+		if each.work != nil || each.rests(now) {
 			continue
 		}
 		if h, ok := each.queue.Peek(now); ok && (lane == nil || h.Before(first)) {

@@ -32,8 +32,8 @@ func (m *Module) Close(ctx context.Context) error {
 	return nil
 }
 
-// exports says whether the module takes part in an extension point.
-func (m *Module) exports(name string) bool {
+// Exports says whether the module takes part in an extension point.
+func (m *Module) Exports(name string) bool {
 	return slices.ContainsFunc(m.Info.Exports, func(e wasm.Export) bool { return e.Name == name })
 }
 
