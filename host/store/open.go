@@ -36,7 +36,7 @@ type Options struct {
 type Store struct {
 	options Options
 	lock    *lock
-	reads   *sql.DB
+	reads   *reads
 	writer  *writer
 
 	wake, kick chan struct{} // at most one signal each
@@ -92,22 +92,14 @@ func (s *Store) open(ctx context.Context) error {
 	if err := migrate(ctx, s.writer.conn, migrations[:]); err != nil {
 		return err
 	}
-	reads, err := database(name, waits, "query_only(1)")
-	if err != nil {
+	var err error
+	if s.reads, err = openReads(name); err != nil {
 		return err
 	}
-	s.reads = reads
-	// One connection stays open, so that readers are served while the disk is
-	// full and no other could be opened.
-	s.reads.SetMaxOpenConns(readers)
-	s.reads.SetMaxIdleConns(readers)
 	s.durable, err = lastSeq(ctx, s.reads)
 	s.tail = s.durable
 	return err
 }
-
-// readers bounds the connections that serve queries at one time.
-const readers = 4
 
 // Close makes durable what is queued, gives up on what the disk refuses now,
 // and lets go of the directory.
