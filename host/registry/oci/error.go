@@ -84,7 +84,7 @@ func hint(r ref, err error) string {
 		errors.As(err, &response) && statusKind(response.StatusCode) == poise.Denied:
 		return fmt.Sprintf("credentials: refused or none, expected those of docker login %s", r.remote.Registry)
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return fmt.Sprintf("registry %s speaks plain HTTP, expected HTTPS (or leave to use HTTP)", r.remote.Registry)
+		return fmt.Sprintf("registry %s speaks plain HTTP, expected HTTPS, or to be told to do without", r.remote.Registry)
 	}
 	return ""
 }
