@@ -97,7 +97,7 @@ func jobFacts(w io.Writer, j *client.Job) error {
 	}
 	return facts(w, "name", j.Name, "id", j.ID, "tenant", j.Tenant, "state", string(j.State), "reason", j.Reason,
 		"priority", fmt.Sprint(j.Spec.Priority), "request", amounts(j.Spec.Request), "run time", j.Spec.RunTime, "command", strings.Join(command, " "),
-		"node", j.Node, "devices", indexes(j.Devices), "placement", j.Placement, "submitted", moment(j.Submitted), "placed", moment(j.Placed),
+		"node", j.Node, "devices", indexes(j.Devices), "placement", j.Placement, "attempts", countText(j.Attempts), "submitted", moment(j.Submitted), "placed", moment(j.Placed),
 		"started", moment(j.Started), "ended", moment(j.Ended), "exit code", exit, "signal", j.Signal, "detail", j.Detail)
 }
 

@@ -70,6 +70,9 @@ func ended(j *client.Job) string {
 	if j.ExitCode != nil && *j.ExitCode != 0 {
 		text += fmt.Sprintf(" with exit code %d", *j.ExitCode)
 	}
+	if j.Signal != "" {
+		text += " (" + cell(j.Signal) + ")"
+	}
 	if j.Detail != "" {
 		text += ": " + cell(j.Detail)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/poise-sched/poise/host/api"
 	"github.com/poise-sched/poise/host/api/client"
@@ -24,30 +25,50 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 		return client.Why{}, err
 	}
 	w := client.Why{Job: j}
-	err = d.do(ctx, func(c *core) error {
-		if live := c.jobs[poise.JobID(row.ID)]; live != nil && live.decision != nil {
-			w.Decision, w.Attempt, w.Job.Attempts = client.NewDecision(live.decision), live.attempts, live.attempts
-		}
-		return nil
-	})
-	if err != nil || w.Decision != nil {
+	now, err := d.attempt(ctx, row.ID)
+	if err != nil {
 		return w, err
+	}
+	if w.Decision = now.decision; w.Decision == nil {
+		if w.Decision, w.At, err = d.decided(ctx, &row); err != nil {
+			return w, err
+		}
+	}
+	if w.Decision != nil {
+		// Stores of before have no count.
+		w.Job.Attempts = max(w.Job.Attempts, now.count, 1)
+		w.Attempt = w.Job.Attempts
+	}
+	return w, nil
+}
+
+// decided gives the latest decision on a job that the history has, and when it
+// was made where that is known.
+func (d *Daemon) decided(ctx context.Context, row *store.JobRow) (*client.Decision, time.Time, error) {
+	if len(row.Decision) > 0 {
+		w, err := decisionView(row.Decision)
+		return w, time.Time{}, err
 	}
 	places, err := d.store.Placements(ctx, row.ID)
 	last, ok := lastPlace(places)
 	if err != nil || !ok {
-		return w, err
+		return nil, time.Time{}, err
 	}
 	made, err := d.store.Decision(ctx, last.Decision)
 	if err != nil {
-		return w, err
+		return nil, time.Time{}, err
 	}
+	w, err := decisionView(made.Body)
+	return w, client.At(poise.Time(made.At)), err
+}
+
+// decisionView gives a decision of the history as it goes over the wire.
+func decisionView(body []byte) (*client.Decision, error) {
 	var decision poise.Decision
-	if err := json.Unmarshal(made.Body, &decision); err != nil {
-		return w, fmt.Errorf("decision %d: %w", made.Seq, err)
+	if err := json.Unmarshal(body, &decision); err != nil {
+		return nil, &poise.Error{Kind: poise.Internal, Op: "read a decision", Err: err}
 	}
-	w.Decision, w.At, w.Attempt = client.NewDecision(&decision), client.At(poise.Time(made.At)), len(places)
-	return w, nil
+	return client.NewDecision(&decision), nil
 }
 
 // Plan implements api.Backend: a dry run on the live state, on the pipeline that
@@ -80,9 +101,9 @@ func (d *Daemon) Plan(ctx context.Context, tenant poise.TenantID, spec client.Jo
 }
 
 // Decisions implements api.Backend.
-func (d *Daemon) Decisions(ctx context.Context, f client.DecisionFilter) (client.DecisionPage, error) {
+func (d *Daemon) Decisions(ctx context.Context, tenant poise.TenantID, f client.DecisionFilter) (client.DecisionPage, error) {
 	page := client.DecisionPage{Decisions: []client.DecisionRecord{}}
-	q := store.DecisionQuery{To: d.store.Last(), Limit: 1000}
+	q := store.DecisionQuery{Tenant: string(tenant), Newest: true, To: d.store.Last(), Limit: 1000}
 	if f.After != "" {
 		n, err := strconv.ParseUint(f.After, 10, 64)
 		if err != nil || n == 0 {
@@ -90,17 +111,16 @@ func (d *Daemon) Decisions(ctx context.Context, f client.DecisionFilter) (client
 		}
 		q.To = n - 1
 	}
-	// Newest first, in blocks from the end.
 	for q.To > 0 && len(page.Decisions) < f.Limit {
-		q.From = 1
-		if q.To > 1000 {
-			q.From = q.To - 999
-		}
 		rows, err := d.store.Decisions(ctx, q)
 		if err != nil {
 			return page, err
 		}
-		for i := len(rows) - 1; i >= 0 && len(page.Decisions) < f.Limit; i-- {
+		q.To = 0 // there are no more, unless the block is full
+		if len(rows) == q.Limit {
+			q.To = rows[len(rows)-1].Seq - 1
+		}
+		for i := 0; i < len(rows) && len(page.Decisions) < f.Limit; i++ {
 			r, ok, err := d.record(ctx, &rows[i], f)
 			if err != nil {
 				return page, err
@@ -110,7 +130,6 @@ func (d *Daemon) Decisions(ctx context.Context, f client.DecisionFilter) (client
 				page.Next = strconv.FormatUint(r.Index, 10)
 			}
 		}
-		q.To = q.From - 1
 	}
 	if len(page.Decisions) < f.Limit {
 		page.Next = ""
@@ -130,11 +149,10 @@ func (d *Daemon) record(ctx context.Context, row *store.DecisionRow, f client.De
 	if f.Job != "" && f.Job != row.Job && f.Job != job.Name {
 		return client.DecisionRecord{}, false, nil
 	}
-	var decision poise.Decision
-	if err := json.Unmarshal(row.Body, &decision); err != nil {
+	w, err := decisionView(row.Body)
+	if err != nil {
 		return client.DecisionRecord{}, false, fmt.Errorf("decision %d: %w", row.Seq, err)
 	}
-	w := client.NewDecision(&decision)
 	return client.DecisionRecord{
 		Index: row.Seq, At: client.At(poise.Time(row.At)), Name: job.Name, Tenant: job.Tenant, Attempt: 1, Decision: *w,
 	}, f.Verdict == "" || f.Verdict == w.Verdict, nil

@@ -14,16 +14,16 @@ import (
 	"github.com/poise-sched/poise/host/store"
 )
 
-// find gives the row of a job by id or by name.
+// find gives the row of a job by id or by name; tenant "" is all of them.
 func (d *Daemon) find(ctx context.Context, tenant poise.TenantID, nameOrID string) (store.JobRow, error) {
 	row, err := d.store.Job(ctx, nameOrID)
-	if err == nil && row.Tenant == string(tenant) {
+	if err == nil && (tenant == "" || row.Tenant == string(tenant)) {
 		return row, nil
 	}
 	if err != nil && poise.KindOf(err) != poise.NotFound {
 		return row, err
 	}
-	row, err = d.store.JobByName(ctx, string(tenant), nameOrID)
+	row, err = d.byName(ctx, tenant, nameOrID)
 	if poise.KindOf(err) == poise.NotFound {
 		return row, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("job %q", nameOrID), Detail: "no such job, expected the name or id of one"}
 	}
@@ -36,7 +36,39 @@ func (d *Daemon) Job(ctx context.Context, tenant poise.TenantID, nameOrID string
 	if err != nil {
 		return client.Job{}, err
 	}
-	return d.view(ctx, &row)
+	j, err := d.view(ctx, &row)
+	if err != nil || j.State != client.Waiting {
+		return j, err
+	}
+	if now, err := d.attempt(ctx, row.ID); err == nil { // else the history has to do
+		j.Attempts = max(j.Attempts, now.count)
+	}
+	return j, nil
+}
+
+// attempt is the latest one to find a place for a job.
+type attempt struct {
+	count    int // how many there were
+	decision *client.Decision
+}
+
+// attempt gives what the loop knows of a job that has not ended. The history is
+// told only of an attempt that came out otherwise than the one before.
+func (d *Daemon) attempt(ctx context.Context, id string) (attempt, error) {
+	got := &attempt{}
+	err := d.do(ctx, func(c *core) error {
+		if live := c.jobs[poise.JobID(id)]; live != nil {
+			got.count = int(live.row.Attempts)
+			if live.decision != nil {
+				got.decision = client.NewDecision(live.decision)
+			}
+		}
+		return nil
+	})
+	if err != nil { // the loop may still write to it
+		return attempt{}, err
+	}
+	return *got, nil
 }
 
 // Jobs implements api.Backend.
@@ -162,6 +194,7 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 	j := client.Job{
 		ID: row.ID, Name: row.Name, Tenant: row.Tenant, State: client.JobState(row.State), Node: row.Node,
 		Spec: client.NewJobSpec(&spec.Job), Submitted: client.At(poise.Time(row.Submitted)), ExitCode: row.ExitCode,
+		Signal: row.Signal, Attempts: int(row.Attempts),
 	}
 	j.Spec.Command, j.Spec.Env, j.Spec.Dir = spec.Command, spec.Env, spec.Dir
 	if j.State.Ended() {

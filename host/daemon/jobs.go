@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -111,6 +112,27 @@ func (c *core) accept(s *Spec) (store.JobRow, error) {
 	c.keep(live)
 	c.metrics.JobSubmitted(live.row.Tenant)
 	return live.row, nil
+}
+
+// waits says in a line why a decision found no place: what keeps the job off most
+// nodes, of those that it fits where there are some.
+func waits(d *poise.Decision) string {
+	text := d.Verdict.String()
+	if len(d.Refused) == 0 {
+		return text
+	}
+	first := &d.Refused[0]
+	if i := slices.IndexFunc(d.Refused, func(r poise.ReasonCount) bool { return !r.Code.Lasting() }); i >= 0 {
+		first = &d.Refused[i]
+	}
+	text += ": " + first.Code.String()
+	if first.Dim != "" {
+		text += " (" + first.Dim + ")"
+	}
+	if first.Text != "" {
+		text += ": " + first.Text
+	}
+	return text
 }
 
 func specsHash(specs []Spec) []byte {

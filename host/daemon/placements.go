@@ -198,6 +198,7 @@ func (c *core) status(from binder, s engine.Status) {
 	case s.State == engine.Lost:
 		state = stateLost
 	}
+	live.row.Signal = s.Signal
 	c.end(live, state, &code, reason)
 	c.forget(from, s.Placement)
 }

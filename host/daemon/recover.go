@@ -115,6 +115,12 @@ func (r *recovered) readJobs(ctx context.Context, s history) error {
 		if err := json.Unmarshal(row.Body, &live.spec); err != nil {
 			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Err: err}
 		}
+		if len(row.Decision) > 0 {
+			if err := json.Unmarshal(row.Decision, &live.decision); err != nil {
+				return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("decision on job %q", j.ID), Err: err}
+			}
+			live.row.Decision = nil
+		}
 		if !j.Waiting() {
 			places, err := s.Placements(ctx, string(j.ID))
 			if err != nil {

@@ -29,7 +29,7 @@ type Job struct {
 	State     JobState  `json:"state" enum:"waiting,starting,running,succeeded,failed,lost,withdrawn"`
 	Reason    string    `json:"reason,omitempty" doc:"Why it waits, in a line"`
 	Spec      JobSpec   `json:"spec"`
-	Attempts  int       `json:"attempts" doc:"How often a place was looked for"`
+	Attempts  int       `json:"attempts" doc:"How often a place was looked for; in a list, as of the last change of what it waits for"`
 	Placement string    `json:"placement,omitempty" doc:"Identifies its task for good"`
 	Node      string    `json:"node,omitempty"`
 	Devices   []uint16  `json:"devices,omitempty" doc:"Indexes of the node's devices that it holds"`
