@@ -8,6 +8,11 @@ const DefaultTenant TenantID = "default"
 // Tenant owns jobs and plugins.
 type Tenant struct {
 	ID TenantID
+	// Parent is the tenant that this one is a part of, "" = of none.
+	Parent TenantID `json:",omitempty"`
+	// Weight is the tenant's part of what its parent gets, beside the others
+	// there; 0 counts as 1.
+	Weight float64 `json:",omitempty"`
 	// Signed: only plugins signed by one of Keys, minisign public keys, are taken.
 	Signed bool     `json:",omitempty"`
 	Keys   []string `json:",omitempty"`
@@ -24,6 +29,25 @@ func (TenantSet) EventKind() string { return "tenant-set" }
 
 // EventKind implements Body.
 func (TenantRemoved) EventKind() string { return "tenant-removed" }
+
+// maxTenantWeight keeps shares far from the ends of float64.
+const maxTenantWeight = 1e6
+
+// Validate checks every field and names the first that is wrong.
+func (t *Tenant) Validate() error {
+	if err := t.ID.Validate(); err != nil {
+		return err
+	}
+	if t.Parent != "" {
+		if err := t.Parent.Validate(); err != nil {
+			return err
+		}
+	}
+	if !(t.Weight >= 0 && t.Weight <= maxTenantWeight) || t.Weight > 0 && t.Weight < 1/maxTenantWeight {
+		return &Error{Kind: Invalid, Op: fmt.Sprintf("tenant %q", t.ID), Detail: fmt.Sprintf("weight: %v, expected 0 or %v to %v", t.Weight, 1/maxTenantWeight, maxTenantWeight)}
+	}
+	return nil
+}
 
 // maxTenantID is the length of a DNS label.
 const maxTenantID = 63

@@ -58,6 +58,7 @@ func (s *State) placeJob(p *poise.Placement, at poise.Time) error {
 	hot.tasks[i] = &TaskList{Task: t, Next: hot.tasks[i]}
 	hot.running[i]++
 	j.task = t
+	s.charge(t, 1)
 	s.touch(hot, row)
 	return nil
 }
@@ -161,6 +162,7 @@ func (s *State) releaseTask(j *Job) {
 	}
 	hot.tasks[i] = hot.tasks[i].without(t)
 	hot.running[i]--
+	s.charge(t, -1)
 	s.touch(hot, t.row)
 }
 

@@ -78,6 +78,10 @@ func (s *State) removeNode(name string) error {
 	s.names.remove(name, s)
 	hot, cold := s.hotPage(row), s.coldPage(row)
 	i := row & pageMask
+	s.count(row, -1)
+	for l := hot.tasks[i]; l != nil; l = l.Next {
+		s.charge(l.Task, -1)
+	}
 	hot.flags[i], hot.tasks[i], hot.running[i] = 0, nil, 0
 	cold.ident[i], cold.devices[i], cold.kind[i], cold.model[i] = nil, 0, 0, 0
 	s.freeRows = append(s.freeRows, row)
@@ -125,6 +129,9 @@ func (s *State) describe(row uint32, n *poise.Node) {
 	s.live.dims = s.dims.Names()
 	hot, cold := s.hotPage(row), s.coldPage(row)
 	i := row & pageMask
+	if s.live.Present(row) {
+		s.count(row, -1)
+	}
 	hot.widen(width)
 	cold.widen(width)
 	for d := range cold.width {
@@ -156,6 +163,7 @@ func (s *State) describe(row uint32, n *poise.Node) {
 	for l := hot.tasks[i]; l != nil; l = l.Next {
 		takeDevices(free, l.Task)
 	}
+	s.count(row, 1)
 	s.touch(hot, row)
 }
 

@@ -26,6 +26,7 @@ func (c *machine) check(t *rapid.T) {
 	c.checkJobs(t, s)
 	c.checkVersions(t, s)
 	c.checkDemand(t)
+	c.checkUsage(t)
 }
 
 func (c *machine) checkRanks(t *rapid.T, s *Snapshot) {

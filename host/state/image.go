@@ -163,6 +163,7 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 	for range im.Rows {
 		s.newRow()
 	}
+	s.placePolicies(&im.Policies)
 	if err := s.placeNodes(im); err != nil {
 		return nil, err
 	}
@@ -175,7 +176,6 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 		s.demand.index[string(e.appendKey(nil))] = len(s.demand.seen)
 		s.demand.seen = append(s.demand.seen, e)
 	}
-	s.placePolicies(&im.Policies)
 	s.freeRows = slices.Clone(im.FreeRows)
 	s.demand.arrivals, l.arrivals, l.joins, s.index = im.Arrivals, im.Arrivals, im.Joins, im.Index
 	l.profiles, l.demand, l.classes, l.at = im.Profiles, im.Demand, im.Classes, im.At
@@ -246,6 +246,7 @@ func (s *State) placeJobs(im *Image) error {
 			takeDevices(hot.free[int(at)*hot.stride:][:s.live.Devices(n.Row)], j.task)
 			hot.tasks[at] = &TaskList{Task: j.task, Next: hot.tasks[at]}
 			hot.running[at]++
+			s.charge(j.task, 1)
 		}
 	}
 	return nil

@@ -124,6 +124,7 @@ func (c *machine) someJob(t *rapid.T) poise.Job {
 		r.Amounts = resource.List{{Name: "qat", Value: wanted.Draw(t, "qat")}}
 	}
 	j := job(fmt.Sprint("j", id), r)
+	j.Tenant = rapid.SampledFrom([]poise.TenantID{"t", "u"}).Draw(t, "tenant")
 	j.Priority = rapid.Int32Range(-1, 1).Draw(t, "priority")
 	if rapid.Bool().Draw(t, "wants device") {
 		d := poise.DeviceRequest{Kind: rapid.SampledFrom([]string{"gpu", "gpu", "gpu", "npu"}).Draw(t, "kind"), Count: 1}

@@ -103,18 +103,37 @@ func (p *Policies) Apply(ev poise.Event) error {
 		stack[len(stack)-1] = &changed
 		p.stacks[b.Tenant] = stack
 	case poise.TenantSet:
-		if err := b.Tenant.ID.Validate(); err != nil {
-			return err
-		}
-		t := b.Tenant
-		p.tenants[t.ID] = &t
+		return p.setTenant(b.Tenant)
 	case poise.TenantRemoved:
 		if p.tenants[b.Tenant] == nil {
 			return notFound("remove tenant", fmt.Sprintf("tenant %q: not known", b.Tenant))
 		}
+		for _, t := range p.Tenants() {
+			if t.Parent == b.Tenant {
+				return conflict("remove tenant", fmt.Sprintf("tenant %q: parent of %q, expected none under it", b.Tenant, t.ID))
+			}
+		}
 		delete(p.tenants, b.Tenant)
 		p.keep(b.Tenant, nil)
 	}
+	return nil
+}
+
+// setTenant makes a tenant known. Its parent is known, and none of those above
+// it is the tenant itself.
+func (p *Policies) setTenant(t poise.Tenant) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	for above := t.Parent; above != ""; above = p.tenants[above].Parent {
+		if above == t.ID {
+			return conflict("set tenant", fmt.Sprintf("tenant %q: parent %q is under it, expected one that is not", t.ID, t.Parent))
+		}
+		if p.tenants[above] == nil {
+			return notFound("set tenant", fmt.Sprintf("tenant %q: parent %q is not known", t.ID, above))
+		}
+	}
+	p.tenants[t.ID] = &t
 	return nil
 }
 
@@ -175,6 +194,9 @@ func (s *State) applyPolicy(ev poise.Event) error {
 	}
 	if s.policies = next; next.scheduler != nil {
 		s.demand.halfLife = next.scheduler.HalfLife
+	}
+	if _, ok := ev.Body.(poise.TenantSet); ok {
+		s.recharge() // it may have another parent
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type State struct {
 	demand     demand
 	symbols    symbols
 	policies   *Policies
+	usage      usage
 	index      uint64
 }
 
@@ -56,7 +57,7 @@ func New(s Settings) (*State, error) {
 		dims:    dims,
 		jobs:    map[poise.JobID]*Job{},
 		shapes:  shapes{byKey: map[string]*Shape{}},
-		symbols: newSymbols(), policies: NewPolicies(),
+		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(),
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}, nil
 }
