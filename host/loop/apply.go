@@ -12,6 +12,7 @@ import (
 // state refuses changes neither.
 func (l *Loop) Apply(ev poise.Event) error {
 	help := l.helped(ev.Body)
+	tenant := l.tenantOf(ev.Body)
 	if err := l.state.Apply(ev); err != nil {
 		return err
 	}
@@ -23,17 +24,29 @@ func (l *Loop) Apply(ev poise.Event) error {
 			return err
 		}
 	case poise.JobWithdrawn:
-		l.remove(b.Job)
+		if of := l.lists[tenant]; of != nil {
+			of.queue.Remove(b.Job)
+		}
 		l.shapes.forget(b.Job)
 	case poise.JobFinished:
 		l.shapes.forget(b.Job)
 	}
 	if help != 0 {
-		for _, each := range l.lanes {
+		for _, each := range l.lists {
 			each.queue.Wake(help, l.state.View().Version())
 		}
 	}
 	return nil
+}
+
+// tenantOf gives the tenant of a job that is withdrawn.
+func (l *Loop) tenantOf(body poise.Body) poise.TenantID {
+	if b, ok := body.(poise.JobWithdrawn); ok {
+		if j := l.state.Job(b.Job); j != nil {
+			return j.Tenant
+		}
+	}
+	return ""
 }
 
 // helped gives what an event may change for the better, as the state is before

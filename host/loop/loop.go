@@ -27,23 +27,30 @@ type Loop struct {
 	settings Settings
 	state    *state.State
 	lanes    map[string]*lane
+	lists    map[poise.TenantID]*list
+	ready    []candidate // scratch of Next
 	shapes   shapes
 	profiled bool // a lane goes by the demand profile
 	model    *model.Model
 }
 
-// lane is a policy at work and what waits for it. Away means that it plans on
-// another goroutine, on a snapshot; else it plans while the loop waits, on the
-// live view.
+// lane is a policy at work. Away means that it plans on another goroutine, on a
+// snapshot; else it plans while the loop waits, on the live view.
 type lane struct {
 	name     string
 	pipeline *sched.Pipeline
-	queue    *queue.Queue
 	away     bool
 	work     *Work        // what it plans now
 	rest     poise.Time   // nothing is planned before; see rests
 	until    bool         // rest is set
 	index    *model.Index // to be used once the lane is free
+}
+
+// list is what waits of one tenant, numbered for the lane that plans it.
+type list struct {
+	tenant poise.TenantID
+	queue  *queue.Queue
+	lane   *lane
 }
 
 // longestRest bounds a rest: one that is longer shows that the clock was set
@@ -61,73 +68,58 @@ func New(s *state.State, settings Settings) (*Loop, error) {
 	if err := settings.Queue.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, shapes: newShapes()}, nil
+	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes()}, nil
 }
 
 // State is the state that the loop drives. Events reach it through Apply.
 func (l *Loop) State() *state.State { return l.state }
 
-// Queued gives what waits, lane by lane, in order in each.
+// Queued gives what waits, tenant by tenant, in order in each.
 func (l *Loop) Queued() []queue.Item {
 	var all []queue.Item
-	for _, name := range slices.Sorted(maps.Keys(l.lanes)) {
-		all = slices.AppendSeq(all, l.lanes[name].queue.All())
+	for _, id := range slices.Sorted(maps.Keys(l.lists)) {
+		all = slices.AppendSeq(all, l.lists[id].queue.All())
 	}
 	return all
 }
 
 // Open opens a lane, or gives it another policy: what it plans now is dropped
 // when it is settled, and planned again. Settings.LaneOf must name the lane
-// already: the waiting jobs that it names it for move there.
+// already for the tenants whose jobs it is to plan from now on.
 func (l *Loop) Open(name string, p sched.Policy, away bool) {
-	q, err := queue.New(l.settings.Queue)
-	if err != nil {
-		panic(fmt.Sprintf("BUG: settings that were validated are refused: %v", err))
-	}
-	opened := &lane{name: name, pipeline: sched.NewPipeline(p), queue: q, away: away}
+	opened := &lane{name: name, pipeline: sched.NewPipeline(p), away: away}
 	if l.model != nil {
 		opened.pipeline.UseIndex(model.NewClassIndex(l.model))
 	}
-	old := l.lanes[name]
 	l.lanes[name] = opened
-	l.changed(name, old)
+	l.changed()
 }
 
 // Close closes a lane; Settings.LaneOf must not name it any more.
 func (l *Loop) Close(name string) {
-	if old := l.lanes[name]; old != nil {
-		delete(l.lanes, name)
-		l.changed(name, old)
-	}
+	delete(l.lanes, name)
+	l.changed()
 }
 
-// changed moves the jobs that have another lane now. Which of them are
-// interchangeable depends on the policy, so they are numbered anew.
-func (l *Loop) changed(name string, old *lane) {
+// changed gives the tenants that have another lane now a new queue: which of
+// their jobs are interchangeable depends on the policy.
+func (l *Loop) changed() {
 	l.profiled = false
 	for _, each := range l.lanes {
 		l.profiled = l.profiled || each.pipeline.Policy().WantsProfile
 	}
-	for _, j := range l.state.Waiting() {
-		was := old != nil && old.queue.Remove(j.ID)
-		if !was && (l.settings.LaneOf(j.Tenant) != name || !l.remove(j.ID)) {
-			continue // of another lane, or planned now, or not queued yet
+	for id, old := range l.lists {
+		if l.lanes[l.settings.LaneOf(id)] == old.lane {
+			continue
 		}
-		l.shapes.forget(j.ID)
-		if err := l.push(j); err != nil {
-			panic(fmt.Sprintf("BUG: a job that waited is refused: %v", err))
-		}
-	}
-}
-
-// remove takes a job out of the queue that it is in.
-func (l *Loop) remove(id poise.JobID) bool {
-	for _, each := range l.lanes {
-		if each.queue.Remove(id) {
-			return true
+		delete(l.lists, id)
+		for item := range old.queue.All() {
+			l.shapes.forget(item.Job)
+			if err := l.push(l.state.Job(item.Job)); err != nil {
+				panic(fmt.Sprintf("BUG: a job that waited is refused: %v", err))
+			}
 		}
 	}
-	return false
 }
 
 // Rest has a lane plan nothing before a time, which is at most a minute away.
@@ -140,14 +132,14 @@ func (l *Loop) Rest(name string, until poise.Time) {
 // NextWake is the earliest time to come at which a job may be tried that may not
 // be now, for a caller whose last Next had none.
 func (l *Loop) NextWake(now poise.Time) (at poise.Time, ok bool) {
-	for _, each := range l.lanes {
-		if each.work != nil {
+	for _, each := range l.lists {
+		if each.lane.work != nil {
 			continue // it is settled first
 		}
 		due, waits := each.queue.NextWake()
-		if each.rests(now) {
-			if _, ready := each.queue.Peek(now); ready || due < each.rest {
-				due, waits = each.rest, ready || waits
+		if each.lane.rests(now) {
+			if _, ready := each.queue.Peek(now); ready || due < each.lane.rest {
+				due, waits = each.lane.rest, ready || waits
 			}
 		}
 		if waits && due > now && (!ok || due < at) {
@@ -200,13 +192,31 @@ func (l *Loop) Due() poise.Body {
 }
 
 func (l *Loop) push(j *state.Job) error {
-	lane, err := l.laneOf(j)
+	of, err := l.listOf(j)
 	if err != nil {
 		return err
 	}
-	return lane.queue.Push(queue.Item{
-		Job: j.ID, Shape: l.shapes.id(j, lane), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
+	return of.queue.Push(queue.Item{
+		Job: j.ID, Shape: l.shapes.id(j, of.lane), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
 	})
+}
+
+// listOf gives what waits of a job's tenant.
+func (l *Loop) listOf(j *state.Job) (*list, error) {
+	if of := l.lists[j.Tenant]; of != nil {
+		return of, nil
+	}
+	lane, err := l.laneOf(j)
+	if err != nil {
+		return nil, err
+	}
+	q, err := queue.New(l.settings.Queue)
+	if err != nil {
+		return nil, err
+	}
+	of := &list{tenant: j.Tenant, queue: q, lane: lane}
+	l.lists[j.Tenant] = of
+	return of, nil
 }
 
 // UseParams makes the profiles that come due go by these constants.

@@ -28,24 +28,24 @@ type Work struct {
 }
 
 // Next gives the next job to plan at this time, or nil where none may be tried
-// or every lane that has one is busy or rests. Of several lanes the one whose
-// first job comes first in order goes first.
+// or every lane that has one is busy or rests. The tenant whose turn it is goes
+// first, see turn.
 func (l *Loop) Next(now poise.Time) *Work {
-	var first queue.Head
-	var lane *lane
-	for _, each := range l.lanes {
-		if each.work != nil || each.rests(now) {
+	ready := l.ready[:0]
+	for _, each := range l.lists {
+		if each.lane.work != nil || each.lane.rests(now) {
 			continue
 		}
-		if h, ok := each.queue.Peek(now); ok && (lane == nil || h.Before(first)) {
-			first, lane = h, each
+		if head, ok := each.queue.Peek(now); ok {
+			ready = append(ready, candidate{each, head})
 		}
 	}
-	if lane == nil {
+	if l.ready = ready; len(ready) == 0 {
 		return nil
 	}
-	item, _ := lane.queue.Pop(now)
-	return l.work(lane, item, 0)
+	first := l.turn(ready, 0).list
+	item, _ := first.queue.Pop(now)
+	return l.work(first.lane, item, 0)
 }
 
 // work begins to plan a job.
@@ -92,16 +92,16 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	if j == nil || !j.Waiting() {
 		return Settled{Dropped: true}, nil
 	}
-	lane, err := l.laneOf(j)
+	of, err := l.listOf(j)
 	if err != nil {
 		return Settled{}, err
 	}
 	switch {
-	case lane != w.lane:
+	case of.lane != w.lane:
 		l.shapes.forget(j.ID)
 		return Settled{Dropped: true}, l.push(j)
 	case w.err != nil:
-		if err := lane.queue.Park(w.item, ^queue.Causes(0), w.snap.Version(), now); err != nil {
+		if err := of.queue.Park(w.item, ^queue.Causes(0), w.snap.Version(), now); err != nil {
 			return Settled{}, err
 		}
 		return Settled{}, w.err
@@ -117,7 +117,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		}
 	}
 	if d.Verdict != poise.Placed {
-		return Settled{Decision: d}, lane.queue.Park(w.item, queue.CausesOf(&d), d.Version, now)
+		return Settled{Decision: d}, of.queue.Park(w.item, queue.CausesOf(&d), d.Version, now)
 	}
 	return Settled{Decision: d}, nil
 }

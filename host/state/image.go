@@ -144,6 +144,9 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := im.check(); err != nil {
+		return nil, err
+	}
 	for _, name := range im.Dims {
 		s.dims.Intern(name)
 	}
@@ -181,6 +184,32 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 	l.profiles, l.demand, l.classes, l.at = im.Profiles, im.Demand, im.Classes, im.At
 	l.version, l.changesBase, l.changes = im.Version, im.Version, nil
 	return s, nil
+}
+
+// check refuses what no State gives an image of, before room is made for it.
+func (im *Image) check() error {
+	if im.Rows != len(im.Nodes)+len(im.FreeRows) {
+		return broken("rows: %d, expected %d for nodes and %d free ones", im.Rows, len(im.Nodes), len(im.FreeRows))
+	}
+	taken := make([]bool, im.Rows)
+	for _, row := range im.FreeRows {
+		if int(row) >= im.Rows || taken[row] {
+			return broken("free row %d of %d: expected each once", row, im.Rows)
+		}
+		taken[row] = true
+	}
+	for i := range im.Nodes {
+		if n := &im.Nodes[i]; int(n.Row) >= im.Rows || taken[n.Row] || n.Version > im.Version || n.Described > im.Version {
+			return broken("node %q: row %d of %d, version %d of %d, expected a row of its own and no later version", n.Node.Name, n.Row, im.Rows, n.Version, im.Version)
+		}
+		taken[im.Nodes[i].Row] = true
+	}
+	for _, p := range im.Profiles {
+		if p == nil {
+			return broken("demand profile: empty, expected one")
+		}
+	}
+	return nil
 }
 
 func broken(format string, args ...any) error {
@@ -238,7 +267,10 @@ func (s *State) placeJobs(im *Image) error {
 			for _, a := range j.Shape.Request.Amounts {
 				if a.Value > 0 {
 					// The nodes of a page may all have lost a dimension since.
-					d, _ := s.dims.Index(a.Name)
+					d, known := s.dims.Index(a.Name)
+					if !known {
+						return broken("job %q: runs, and asks for %q, which no node had", id, a.Name)
+					}
 					hot.widen(d + 1)
 					hot.allocated[s.cell(a.Name, at)] += a.Value
 				}

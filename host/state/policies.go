@@ -19,6 +19,7 @@ type Policies struct {
 	scheduler *poise.Scheduler                       // nil before the first
 	tenants   map[poise.TenantID]*poise.Tenant       // none = the default one only
 	stacks    map[poise.TenantID][]*poise.Activation // "" is the cluster's; the last one is in force
+	nested    bool
 }
 
 // NewPolicies gives policies with nothing in force.
@@ -31,7 +32,7 @@ func (s *State) Policies() *Policies { return s.policies }
 
 // Clone gives policies that Apply may change.
 func (p *Policies) Clone() *Policies {
-	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks)}
+	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks), nested: p.nested}
 }
 
 // Scheduler gives how nodes are ranked without a plugin, nil before it was set.
@@ -61,6 +62,9 @@ func (p *Policies) Activated() []poise.TenantID {
 
 // Tenant gives what is known of a tenant, or nil. It must not be changed.
 func (p *Policies) Tenant(id poise.TenantID) *poise.Tenant { return p.tenants[id] }
+
+// Nested says whether some tenant is part of another.
+func (p *Policies) Nested() bool { return p.nested }
 
 // Tenants gives the tenants that were made known, by ID.
 func (p *Policies) Tenants() []*poise.Tenant {
@@ -115,6 +119,7 @@ func (p *Policies) Apply(ev poise.Event) error {
 		}
 		delete(p.tenants, b.Tenant)
 		p.keep(b.Tenant, nil)
+		p.nest()
 	}
 	return nil
 }
@@ -134,7 +139,15 @@ func (p *Policies) setTenant(t poise.Tenant) error {
 		}
 	}
 	p.tenants[t.ID] = &t
+	p.nest()
 	return nil
+}
+
+func (p *Policies) nest() {
+	p.nested = false
+	for _, t := range p.tenants {
+		p.nested = p.nested || t.Parent != ""
+	}
 }
 
 func noPolicy(op string, tenant poise.TenantID) error {
@@ -229,6 +242,7 @@ func (s *State) placePolicies(im *PoliciesImage) {
 	for i := range im.Tenants {
 		p.tenants[im.Tenants[i].ID] = &im.Tenants[i]
 	}
+	p.nest()
 	for i := range im.Activations {
 		a := &im.Activations[i]
 		p.stacks[a.Tenant] = append(p.stacks[a.Tenant], a)

@@ -38,11 +38,24 @@ func (s *sum) float() float64 { return float64(s.hi)*(1<<64) + float64(s.lo) }
 // another's parent holds what that one does as well.
 type usage struct {
 	total   map[string]*sum
-	tenants map[poise.TenantID]map[string]*sum
+	own     map[poise.TenantID]map[string]*sum // by the tenant's own tasks
+	tenants map[poise.TenantID]map[string]*sum // and by those of the tenants under it
+	known   map[shareOf]share                  // worked out since anything in it changed
+}
+
+// shareOf names a share: a tenant's with or without those under it.
+type shareOf struct {
+	tenant poise.TenantID
+	own    bool
+}
+
+type share struct {
+	part     float64
+	resource string
 }
 
 func newUsage() usage {
-	return usage{total: map[string]*sum{}, tenants: map[poise.TenantID]map[string]*sum{}}
+	return usage{total: map[string]*sum{}, own: map[poise.TenantID]map[string]*sum{}, tenants: map[poise.TenantID]map[string]*sum{}, known: map[shareOf]share{}}
 }
 
 // Total is what the present nodes have of a resource together.
@@ -58,21 +71,39 @@ func (s *State) Used(tenant poise.TenantID, resource string) int64 {
 // holds of any resource of the fleet, and which resource that is (Ghodsi et al.,
 // Dominant Resource Fairness, NSDI 2011, section 4.1). A resource that the fleet
 // has no more of counts as held whole. Of equal parts the first name counts.
-func (s *State) Share(tenant poise.TenantID) (share float64, resource string) {
-	for name, used := range s.usage.tenants[tenant] {
-		u := used.float()
-		if u == 0 {
+func (s *State) Share(tenant poise.TenantID) (part float64, resource string) {
+	return s.usage.share(shareOf{tenant: tenant})
+}
+
+// OwnShare is Share without what the tenants under it hold.
+func (s *State) OwnShare(tenant poise.TenantID) (part float64, resource string) {
+	return s.usage.share(shareOf{tenant: tenant, own: true})
+}
+
+func (u *usage) share(of shareOf) (float64, string) {
+	if s, ok := u.known[of]; ok {
+		return s.part, s.resource
+	}
+	held := u.tenants[of.tenant]
+	if of.own {
+		held = u.own[of.tenant]
+	}
+	var most share
+	for name, used := range held {
+		amount := used.float()
+		if amount == 0 {
 			continue
 		}
 		part := 1.0
-		if t := s.usage.total[name]; t != nil && t.float() > 0 {
-			part = u / t.float()
+		if t := u.total[name]; t != nil && t.float() > 0 {
+			part = amount / t.float()
 		}
-		if part > share || part == share && (resource == "" || name < resource) {
-			share, resource = part, name
+		if part > most.part || part == most.part && (most.resource == "" || name < most.resource) {
+			most = share{part, name}
 		}
 	}
-	return share, resource
+	u.known[of] = most
+	return most.part, most.resource
 }
 
 func into(sums map[string]*sum, name string, v int64) {
@@ -89,6 +120,7 @@ func into(sums map[string]*sum, name string, v int64) {
 
 // count adds what the row's node has to the total, or takes it away.
 func (s *State) count(row uint32, sign int64) {
+	clear(s.usage.known)
 	for d, name := range s.live.dims {
 		into(s.usage.total, name, sign*s.live.Capacity(row, d))
 	}
@@ -100,19 +132,11 @@ func (s *State) count(row uint32, sign int64) {
 // charge adds what a task holds to its tenant and to those above it, or takes it
 // away.
 func (s *State) charge(t *Task, sign int64) {
-	r := &t.Shape.Request
+	hold(s.usage.own, t, t.Tenant, sign)
+	delete(s.usage.known, shareOf{tenant: t.Tenant, own: true})
 	for id := t.Tenant; ; {
-		held := s.usage.tenants[id]
-		if held == nil {
-			held = map[string]*sum{}
-			s.usage.tenants[id] = held
-		}
-		for _, a := range r.Amounts {
-			into(held, a.Name, sign*a.Value)
-		}
-		if r.Device.Count > 0 {
-			into(held, r.Device.Kind, sign*r.Device.Total())
-		}
+		delete(s.usage.known, shareOf{tenant: id})
+		hold(s.usage.tenants, t, id, sign)
 		known := s.policies.tenants[id]
 		if known == nil || known.Parent == "" {
 			return
@@ -121,9 +145,25 @@ func (s *State) charge(t *Task, sign int64) {
 	}
 }
 
+func hold(held map[poise.TenantID]map[string]*sum, t *Task, id poise.TenantID, sign int64) {
+	sums := held[id]
+	if sums == nil {
+		sums = map[string]*sum{}
+		held[id] = sums
+	}
+	r := &t.Shape.Request
+	for _, a := range r.Amounts {
+		into(sums, a.Name, sign*a.Value)
+	}
+	if r.Device.Count > 0 {
+		into(sums, r.Device.Kind, sign*r.Device.Total())
+	}
+}
+
 // recharge counts anew what tenants hold.
 func (s *State) recharge() {
-	s.usage.tenants = map[poise.TenantID]map[string]*sum{}
+	clear(s.usage.known)
+	s.usage.own, s.usage.tenants = map[poise.TenantID]map[string]*sum{}, map[poise.TenantID]map[string]*sum{}
 	for _, j := range s.jobs {
 		if t := j.task; t != nil && s.live.Present(t.row) && s.live.Incarnation(t.row) == t.incarnation {
 			s.charge(t, 1)
