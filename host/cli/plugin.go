@@ -8,11 +8,12 @@ import (
 func newPlugin(s Streams) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "plugin",
-		Short: "Make, examine and check policy plugins",
+		Short: "Make, examine, check and distribute policy plugins",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	group.AddCommand(newPluginNew(s), newPluginInspect(s), newPluginCheck(s))
 	group.AddCommand(newPluginRun(s), newPluginTest(s), newPluginBench(s))
+	group.AddCommand(newPluginSign(s), newPluginVerify(s), newPluginCopy(s))
 	return group
 }

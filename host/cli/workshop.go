@@ -46,9 +46,14 @@ func (w *workshop) load(path string) (*policy.Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	return w.loadBytes(path, bin)
+}
+
+// loadBytes verifies and compiles a module that came from where name says.
+func (w *workshop) loadBytes(name string, bin []byte) (*policy.Module, error) {
 	m, err := w.engine.Load(context.Background(), bin)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
 }

@@ -37,6 +37,9 @@ func (m *Module) Exports(name string) bool {
 	return slices.ContainsFunc(m.Info.Exports, func(e wasm.Export) bool { return e.Name == name })
 }
 
+// ManifestText gives the manifest as the module has it, byte for byte.
+func (m *Module) ManifestText() string { return m.code.text }
+
 // Limits gives the limits as they apply to this module.
 func (m *Module) Limits() Limits { return m.engine.machine.limitsFor(m.Info) }
 

@@ -70,7 +70,7 @@ func write(ctx context.Context, to oras.GraphTarget, r ref, a artifact, signatur
 	case err != nil && !errors.Is(err, errdef.ErrNotFound):
 		return Descriptor{}, err
 	case err == nil && old.Digest != a.manifest.desc.Digest && !move:
-		return Descriptor{}, &poise.Error{Kind: poise.Conflict, Detail: fmt.Sprintf("tag %s: stands for %s, expected none or %s: versions do not change", r.name, old.Digest, a.manifest.desc.Digest)}
+		return Descriptor{}, &poise.Error{Kind: poise.Conflict, Detail: fmt.Sprintf("tag %s: stands for %s, expected none or %s: versions do not change, and tags move only when asked to", r.name, old.Digest, a.manifest.desc.Digest)}
 	}
 	if err := put(ctx, to, a, false); err != nil {
 		return Descriptor{}, err
