@@ -48,6 +48,7 @@ var rules = map[string]rule{
 	"host/balance":         {core: true, may: []string{"host/state", "host/poise", "host/resource"}, third: []string{gonum}},
 	"host/sched":           {core: true, may: []string{"host/model", "host/state", "host/poise", "host/resource"}},
 	"host/loop":            {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise"}},
+	"host/shadow":          {core: true, may: []string{"host/sched", "host/balance", "host/state", "host/poise", "host/resource"}},
 	"host/journal":         {core: true, may: []string{"host/model", "host/state", "host/poise"}},
 	"host/sim":             {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
 	"host/sim/baseline":    {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},

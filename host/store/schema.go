@@ -108,6 +108,12 @@ CREATE INDEX decisions_tenant ON decisions (tenant, seq);
 ALTER TABLE jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN signal TEXT NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN decision BLOB NOT NULL DEFAULT x'';
+`, `
+-- Plugins that run beside the policy in force and decide nothing, with what they
+-- have shown so far. Tenant '' = the cluster's.
+CREATE TABLE shadows (
+	tenant TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, body BLOB NOT NULL
+) STRICT;
 `}
 
 // migrate brings the database to the version that steps lead to. A crash on the

@@ -1,0 +1,130 @@
+package shadow
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Choice is what one policy made of a job.
+type Choice struct {
+	Verdict poise.Verdict
+	Node    string   // "" unless placed
+	Devices []uint16 `json:",omitempty"`
+	Reason  string   `json:",omitempty"` // where it was not placed: what keeps it off most nodes
+}
+
+// Opinion is what a policy says of a node.
+type Opinion struct {
+	Loss    *float64 `json:",omitempty"` // nil where it is refused, or not known
+	Refused string   `json:",omitempty"` // the reason
+}
+
+// Difference is a decision on which two policies differ.
+type Difference struct {
+	Index       uint64 // of the last event that both had seen
+	At          poise.Time
+	Job         poise.JobID
+	Name        string
+	Live, Would Choice
+	// What each policy says of the node that the other chose, and of its own.
+	LiveOnLive, LiveOnWould, WouldOnLive, WouldOnWould Opinion
+}
+
+// Same says whether two decisions choose the same node and devices, or none for
+// as good as ever or never.
+func Same(live, would *poise.Decision) bool {
+	return live.Verdict == would.Verdict && live.Node == would.Node && slices.Equal(live.Devices, would.Devices)
+}
+
+// Knows says whether a decision tells what its policy thinks of a node; "" is no
+// node, of which there is nothing to know.
+func Knows(d *poise.Decision, node string) bool {
+	o := opinionOn(d, node)
+	return node == "" || o.Loss != nil || o.Refused != ""
+}
+
+// NewDifference compares two decisions that are not the same. What they do not
+// tell of a node is left open.
+func NewDifference(index uint64, at poise.Time, name string, live, would *poise.Decision) Difference {
+	return Difference{
+		Index: index, At: at, Job: live.Job, Name: name, Live: choiceOf(live), Would: choiceOf(would),
+		LiveOnLive: opinionOn(live, live.Node), LiveOnWould: opinionOn(live, would.Node),
+		WouldOnLive: opinionOn(would, live.Node), WouldOnWould: opinionOn(would, would.Node),
+	}
+}
+
+// Cost is how much more the shadow's node loses by the policy in force; known is
+// false where there is no such number.
+func (d *Difference) Cost() (more float64, known bool) {
+	return between(d.LiveOnWould, d.LiveOnLive)
+}
+
+// Gain is how much more the node of the policy in force loses by the shadow.
+func (d *Difference) Gain() (more float64, known bool) {
+	return between(d.WouldOnLive, d.WouldOnWould)
+}
+
+func between(other, own Opinion) (float64, bool) {
+	if other.Loss == nil || own.Loss == nil {
+		return 0, false
+	}
+	return *other.Loss - *own.Loss, true
+}
+
+// weight orders differences: one policy refuses what the other chooses, or the
+// losses are far apart.
+func (d *Difference) weight() float64 {
+	if d.Live.Verdict != d.Would.Verdict || d.LiveOnWould.Refused != "" || d.WouldOnLive.Refused != "" {
+		return math.MaxFloat64
+	}
+	cost, _ := d.Cost()
+	gain, _ := d.Gain()
+	return max(math.Abs(cost), math.Abs(gain))
+}
+
+func choiceOf(d *poise.Decision) Choice {
+	c := Choice{Verdict: d.Verdict, Node: d.Node, Devices: slices.Clone(d.Devices)}
+	switch {
+	case d.Verdict == poise.Placed:
+	case d.Fault != "":
+		c.Reason = d.Fault
+	case len(d.Refused) > 0:
+		c.Reason = reasonText(d.Refused[0].Code, d.Refused[0].Dim, d.Refused[0].Text)
+	}
+	return c
+}
+
+func opinionOn(d *poise.Decision, node string) Opinion {
+	if node == "" {
+		return Opinion{}
+	}
+	for i := range d.Ranked {
+		if d.Ranked[i].Node == node {
+			loss := d.Ranked[i].Loss
+			return Opinion{Loss: &loss}
+		}
+	}
+	for i := range d.Refusals {
+		if r := &d.Refusals[i]; r.Node == node {
+			return Opinion{Refused: reasonText(r.Code, r.Dim, r.Text)}
+		}
+	}
+	if d.Fault != "" && len(d.Ranked) == 0 {
+		return Opinion{Refused: d.Fault}
+	}
+	return Opinion{}
+}
+
+func reasonText(code poise.ReasonCode, dim, text string) string {
+	return cmp.Or(text, code.String()+suffix(dim))
+}
+
+func suffix(dim string) string {
+	if dim == "" {
+		return ""
+	}
+	return ": " + dim
+}

@@ -1,0 +1,221 @@
+package shadow
+
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// Planner decides about a job of a state that belongs to the caller.
+type Planner func(*state.Snapshot, *state.Job) (poise.Decision, error)
+
+// Rerun goes through recorded events twice: as they were, and with the jobs of
+// the shadow's policy decided by it, each when it was placed in fact. A job that
+// does not fit then waits, and is tried again whenever something was freed. Jobs
+// of others stay where they were, or, where a job is in their way, are decided
+// anew by the native policy. Tasks end when they ended in fact.
+type Rerun struct {
+	live, would *state.State
+	shadow      Planner
+	native      Planner
+	mine        func(poise.TenantID) bool
+	waiting     []poise.JobID // placed in fact, not here
+	asks        []poise.Request
+	askShapes   map[uint32]bool
+	moves       Moves
+}
+
+// Moves counts what a Rerun decided.
+type Moves struct {
+	Decided   int // by the shadow
+	Moved     int // of these, to another node than in fact, or to none
+	Displaced int // jobs of others that were in the way
+	Waiting   int // jobs that were placed in fact and wait here, at the end
+	Placed    int // jobs that wait in fact and have a place here, at the end
+}
+
+// maxAsks bounds the device requests that stranded devices are measured by,
+// maxRetries the jobs that are tried again at one event, maxLast those at the
+// end.
+const (
+	maxAsks    = 256
+	maxRetries = 32
+	maxLast    = 1000
+)
+
+// NewRerun begins at a state, given twice: it changes both. The shadow's
+// Planner is asked about jobs of tenants that mine names; both plan on would.
+func NewRerun(live, would *state.State, mine func(poise.TenantID) bool, shadow, native Planner) *Rerun {
+	return &Rerun{live: live, would: would, mine: mine, shadow: shadow, native: native, askShapes: map[uint32]bool{}}
+}
+
+// Want applies what the shadow's plugins want numbered.
+func (r *Rerun) Want(w poise.SymbolsWanted) error { return r.apply(0, w) }
+
+func (r *Rerun) apply(at poise.Time, body poise.Body) error {
+	return r.would.Apply(poise.Event{Index: r.would.Index() + 1, At: at, Body: body})
+}
+
+// Apply takes in the next event.
+func (r *Rerun) Apply(ev poise.Event) error {
+	if err := r.live.Apply(ev); err != nil {
+		return err
+	}
+	switch b := ev.Body.(type) {
+	case poise.JobPlaced:
+		return r.place(ev.At, &b.Placement)
+	case poise.JobRequeued:
+		if j := r.would.Job(b.Job); j == nil || j.Waiting() {
+			return nil
+		}
+		if err := r.apply(ev.At, b); err != nil {
+			return err
+		}
+		return r.retry(ev.At)
+	case poise.JobFinished:
+		return r.end(ev.At, b.Job)
+	case poise.JobWithdrawn:
+		return r.end(ev.At, b.Job)
+	case poise.NodeLeft:
+		return r.leave(ev.At, b)
+	case poise.NodeJoined, poise.NodeChanged, poise.NodeMarked:
+		if err := r.apply(ev.At, b); err != nil {
+			return err
+		}
+		return r.retry(ev.At)
+	}
+	return r.apply(ev.At, ev.Body)
+}
+
+// place decides where a job goes that was placed.
+func (r *Rerun) place(at poise.Time, p *poise.Placement) error {
+	j := r.would.Job(p.Job)
+	if j == nil || !j.Waiting() {
+		return nil
+	}
+	if !r.mine(j.Tenant) {
+		r.note(j)
+		if r.apply(at, poise.JobPlaced{Placement: *p}) == nil {
+			return nil
+		}
+		r.moves.Displaced++
+	}
+	node, err := r.decide(at, j)
+	if err != nil {
+		return err
+	}
+	if r.mine(j.Tenant) {
+		r.moves.Decided++
+		if node != p.Node {
+			r.moves.Moved++
+		}
+	}
+	if node == "" {
+		r.waiting = append(r.waiting, p.Job)
+	}
+	return nil
+}
+
+// decide places a job by the policy that it belongs to, if it fits, and gives
+// the node.
+func (r *Rerun) decide(at poise.Time, j *state.Job) (string, error) {
+	r.note(j)
+	plan := r.native
+	if r.mine(j.Tenant) {
+		plan = r.shadow
+	}
+	d, err := plan(r.would.View(), j)
+	if err != nil || d.Verdict != poise.Placed {
+		return "", err
+	}
+	return d.Node, r.apply(at, poise.JobPlaced{Placement: poise.Placement{Job: j.ID, Node: d.Node, Devices: d.Devices}})
+}
+
+// note takes a job's device request down.
+func (r *Rerun) note(j *state.Job) {
+	if j.Shape.Request.Device.Count > 0 && !r.askShapes[j.Shape.ID] && len(r.asks) < maxAsks {
+		r.askShapes[j.Shape.ID] = true
+		r.asks = append(r.asks, j.Shape.Request)
+	}
+}
+
+// end ends a job that ended in fact.
+func (r *Rerun) end(at poise.Time, id poise.JobID) error {
+	j := r.would.Job(id)
+	switch {
+	case j == nil:
+		return nil
+	case j.Waiting():
+		r.waiting = slices.DeleteFunc(r.waiting, func(w poise.JobID) bool { return w == id })
+		return r.apply(at, poise.JobWithdrawn{Job: id})
+	}
+	if err := r.apply(at, poise.JobFinished{Job: id}); err != nil {
+		return err
+	}
+	return r.retry(at)
+}
+
+// leave takes a node away, and has the jobs that are on it here wait.
+func (r *Rerun) leave(at poise.Time, b poise.NodeLeft) error {
+	if row, ok := r.would.Row(b.Name); ok {
+		for l := r.would.View().Tasks(row); l != nil; l = l.Next {
+			if err := r.apply(at, poise.JobRequeued{Job: l.Task.Job}); err != nil {
+				return err
+			}
+			if j := r.live.Job(l.Task.Job); j != nil && !j.Waiting() {
+				r.waiting = append(r.waiting, j.ID)
+			}
+		}
+	}
+	if err := r.apply(at, b); err != nil {
+		return err
+	}
+	return r.retry(at)
+}
+
+// retry tries the jobs again that have a place in fact and none here.
+func (r *Rerun) retry(at poise.Time) error {
+	var left []poise.JobID
+	for i, id := range r.waiting {
+		j := r.would.Job(id)
+		if j == nil || !j.Waiting() {
+			continue
+		}
+		if i < maxRetries {
+			if node, err := r.decide(at, j); err != nil || node != "" {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		left = append(left, id)
+	}
+	r.waiting = left
+	return nil
+}
+
+// Finish tries the jobs that wait in fact, too, and measures both fleets.
+func (r *Rerun) Finish(at poise.Time) (live, would Fleet, moves Moves, err error) {
+	tried := 0
+	for _, j := range r.would.Waiting() {
+		if !r.mine(j.Tenant) || slices.Contains(r.waiting, j.ID) || tried == maxLast {
+			continue
+		}
+		tried++
+		node, err := r.decide(at, j)
+		if err != nil {
+			return live, would, moves, err
+		}
+		if node != "" {
+			r.moves.Placed++
+		}
+	}
+	moves = r.moves
+	moves.Waiting = len(r.waiting)
+	if live, err = Measure(r.live.View(), r.asks); err == nil {
+		would, err = Measure(r.would.View(), r.asks)
+	}
+	return live, would, moves, err
+}
