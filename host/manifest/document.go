@@ -148,43 +148,7 @@ func decodeJSON(text *lines, found *problems, document func(*yaml.Node)) error {
 			found.add(text.number, "", err.Error(), "one JSON object on the line")
 			continue
 		}
-		tokens := json.NewDecoder(bytes.NewReader(raw))
-		tokens.UseNumber()
-		document(jsonNode(tokens, text.number))
+		document(jsonTree(raw, text.number))
 	}
 	return nil
-}
-
-// jsonNode takes one value from valid JSON.
-func jsonNode(tokens *json.Decoder, line int) *yaml.Node {
-	token, err := tokens.Token()
-	if err != nil {
-		panic("BUG: valid JSON ends early: " + err.Error())
-	}
-	n := &yaml.Node{Kind: yaml.ScalarNode, Line: line}
-	switch t := token.(type) {
-	case json.Delim:
-		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
-		if t == '{' {
-			n.Kind, n.Tag = yaml.MappingNode, "!!map"
-		}
-		for tokens.More() {
-			n.Content = append(n.Content, jsonNode(tokens, line))
-		}
-		if _, err := tokens.Token(); err != nil {
-			panic("BUG: valid JSON ends early: " + err.Error())
-		}
-	case string:
-		n.Tag, n.Value = "!!str", t
-	case json.Number:
-		n.Tag, n.Value = "!!float", t.String()
-		if wholeNumber(n.Value) {
-			n.Tag = "!!int"
-		}
-	case bool:
-		n.Tag, n.Value = "!!bool", fmt.Sprint(t)
-	case nil:
-		n.Tag = "!!null"
-	}
-	return n
 }

@@ -35,6 +35,11 @@ type badText struct{ value, want string }
 
 func (b *badText) Error() string { return b.value + ", expected " + b.want }
 
+const (
+	notUTF8  = "bytes that are not UTF-8"
+	wantUTF8 = "UTF-8 text"
+)
+
 // sticky repeats an error, since a look ahead would otherwise swallow it.
 type sticky struct {
 	source io.Reader
@@ -87,7 +92,7 @@ func (l *lines) next() ([]byte, error) {
 			return nil, &badText{fmt.Sprintf("line of more than %d bytes", l.lim.record), "shorter lines"}
 		case err == nil || err == io.EOF && len(l.buf) > 0:
 			if !utf8.Valid(l.buf) {
-				return nil, &badText{"bytes that are not UTF-8", "UTF-8 text"}
+				return nil, &badText{notUTF8, wantUTF8}
 			}
 			l.number++
 			return bytes.TrimSuffix(l.buf, []byte("\n")), nil

@@ -3,8 +3,10 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -57,12 +59,13 @@ func decodeObject(found *problems, text []byte, d decoder) error {
 		found.add(0, "", err.Error(), "one JSON object")
 		return found.err()
 	}
-	lines, err := newLines(&line, fileLimits)
-	if err == nil {
-		err = decodeJSON(lines, found, d.document)
-	}
-	if bad, ok := err.(*badText); ok {
-		found.add(0, "", bad.value, bad.want)
+	switch {
+	case line.Len() > fileLimits.record:
+		found.add(0, "", fmt.Sprintf("object of more than %d bytes", fileLimits.record), "a smaller one")
+	case !utf8.Valid(line.Bytes()):
+		found.add(0, "", notUTF8, wantUTF8)
+	default:
+		d.document(jsonTree(line.Bytes(), 1))
 	}
 	return found.err()
 }

@@ -61,7 +61,7 @@ func TestOneObject(t *testing.T) {
 	f(`[]`, "a list: expected a mapping")
 	f(``, "expected one JSON object")
 	f(`{} {}`, "expected one JSON object")
-	f(`{"job": "`+strings.Repeat("a", 300<<10)+`"}`, "line of more than")
+	f(`{"job": "`+strings.Repeat("a", 300<<10)+`"}`, "object of more than")
 	f("{\"job\": \"\xff\"}", "not UTF-8")
 	if node, err := DecodeNode("x", []byte(`{"node": "n", "capacity": {"cpu": 1}}`)); err != nil || node.Name != "n" {
 		t.Errorf("node %+v, %v", node, err)
