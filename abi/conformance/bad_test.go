@@ -34,7 +34,7 @@ func one(tb testing.TB, module, interpreted *policy.Module, check string) Result
 	if err != nil {
 		tb.Fatal(err)
 	}
-	all := demands()
+	all := demands(0)
 	i := slices.IndexFunc(all, func(d demand) bool { return d.name == check })
 	if i < 0 {
 		tb.Fatalf("no check %q", check)

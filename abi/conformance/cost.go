@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/poise-sched/poise/abi"
@@ -88,6 +89,21 @@ func differing(a, b []byte) int {
 
 // fuelNodes are the sizes of fleets that the budget is checked at.
 var fuelNodes = []int{100, 1_000, 10_000, 50_000}
+
+// mostNodes bounds the made-up fleets.
+const mostNodes = 100_000
+
+// sizes are those of the fleets that the budget is checked at, for a fleet of so
+// many nodes.
+func sizes(fleet int) []int {
+	all := slices.Clone(fuelNodes)
+	for _, n := range []int{fleet, 10 * fleet} {
+		if n > 0 && n <= mostNodes && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
 
 // fuel runs whole passes as the host does, under its limits on a call and a job,
 // and compares what they used with the budget of a job.

@@ -14,6 +14,9 @@ type Options struct {
 	Params map[string]string
 	// Soak makes 1,000,000 calls that have to go without growth, not 10,000.
 	Soak bool
+	// Fleet is how many nodes the plugin is meant for: what it costs is looked at
+	// for so many too, and for ten times as many, up to 100,000. 0 = unknown.
+	Fleet int
 	// Done is told of each check when it is over; may be nil.
 	Done func(Result)
 }
@@ -25,8 +28,8 @@ type demand struct {
 	run  func(k *kit) (Outcome, string, error)
 }
 
-// demands lists the checks in their order.
-func demands() []demand {
+// demands lists the checks in their order, for a fleet of so many nodes.
+func demands(fleet int) []demand {
 	all := []demand{
 		{"deterministic", (*kit).deterministic},
 		{"engines", (*kit).engines},
@@ -48,16 +51,17 @@ func demands() []demand {
 		{"full-profile", (*kit).fullProfile},
 		{"no-growth", (*kit).noGrowth},
 	}
-	for _, nodes := range fuelNodes {
+	for _, nodes := range sizes(fleet) {
 		all = append(all, demand{"fuel-" + short(nodes), func(k *kit) (Outcome, string, error) { return k.fuel(nodes) }})
 	}
 	return all
 }
 
-// Names lists the names of the checks in their order.
+// Names lists the names of the checks in their order, for a fleet of unknown
+// size.
 func Names() []string {
 	var names []string
-	for _, d := range demands() {
+	for _, d := range demands(0) {
 		names = append(names, d.name)
 	}
 	return names
@@ -81,7 +85,7 @@ func Check(ctx context.Context, module, interpreted *policy.Module, o Options) (
 		return nil, err
 	}
 	var report Report
-	for _, d := range demands() {
+	for _, d := range demands(o.Fleet) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -37,61 +37,71 @@ const (
 	stoppedByClock
 )
 
-// runChild compiles a module in a process of its own, which is killed when it
-// takes more than the limits. The kernel counts its CPU time. This process
-// watches its resident memory where /proc shows it; elsewhere the child's own
-// garbage collector holds it near the limit, and the clock ends what does not
-// obey.
+// runChild compiles a module in a process of its own.
 func runChild(ctx context.Context, command []string, bin []byte, s settings, dir string) (outcome, *Fault) {
 	arg, err := json.Marshal(order{Settings: s, Dir: dir})
 	if err != nil {
 		return outcome{}, &Fault{Code: abi.CodeCompile, Err: err}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stdout, stderr := &head{most: childOutput}, &head{most: childErrors}
-	cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], string(arg))...)
-	cmd.Env = []string{} // no secret of the daemon's comes near a compile bomb
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(bin), stdout, stderr
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: "start of the compile child", Err: err}
-	}
-	var stopped atomic.Int32
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		if why := watch(ctx, cmd.Process.Pid, s.Limits); why != stoppedNot {
-			stopped.Store(why)
-			cancel()
-		}
-	}()
-	err = cmd.Wait()
-	canceled := ctx.Err() != nil
-	cancel()
-	<-watched
-	switch l := s.Limits; {
-	case stopped.Load() == stoppedByMemory:
-		return outcome{}, tooLarge(l)
-	case stopped.Load() == stoppedByClock:
-		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("time: more than %v, expected at most %v of CPU", wallFactor*l.Compile, l.Compile)}
-	case canceled:
-		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: "canceled", Err: context.Canceled}
-	case err != nil && cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= l.Compile/10*9:
-		// The kernel that killed it and the one that tells the time round apart.
-		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("time: more than %v of CPU, expected at most that", l.Compile)}
-	case err != nil && bytes.Contains(stderr.kept, []byte("out of memory")):
-		return outcome{}, tooLarge(l)
-	case err != nil:
-		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("the compiler crashed: %q", stderr.firstLine()), Err: err}
+	text, f := Confined(ctx, command, string(arg), bin, s.Limits)
+	if f != nil {
+		return outcome{}, f
 	}
 	var out outcome
-	answer := json.NewDecoder(bytes.NewReader(stdout.kept))
+	answer := json.NewDecoder(bytes.NewReader(text))
 	answer.DisallowUnknownFields()
 	if err := answer.Decode(&out); err != nil {
 		return outcome{}, &Fault{Code: abi.CodeCompile, Detail: "answer of the compile child", Err: err}
 	}
 	return out, nil
+}
+
+// Confined runs a command of this program, to which one argument is added, on a
+// module as its input and gives the beginning of its output. The process is
+// killed when it takes more than the limits on compiling, if it has called
+// LimitProcess. The kernel counts its CPU time. This process watches its resident
+// memory where /proc shows it; elsewhere the child's own garbage collector holds
+// it near the limit, and the clock ends what does not obey.
+func Confined(ctx context.Context, command []string, arg string, bin []byte, l Limits) ([]byte, *Fault) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stdout, stderr := &head{most: childOutput}, &head{most: childErrors}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], arg)...)
+	cmd.Env = []string{} // no secret of the daemon's comes near a compile bomb
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(bin), stdout, stderr
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, &Fault{Code: abi.CodeCompile, Detail: "start of the compile child", Err: err}
+	}
+	var stopped atomic.Int32
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if why := watch(ctx, cmd.Process.Pid, l); why != stoppedNot {
+			stopped.Store(why)
+			cancel()
+		}
+	}()
+	err := cmd.Wait()
+	canceled := ctx.Err() != nil
+	cancel()
+	<-watched
+	switch {
+	case stopped.Load() == stoppedByMemory:
+		return nil, tooLarge(l)
+	case stopped.Load() == stoppedByClock:
+		return nil, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("time: more than %v, expected at most %v of CPU", wallFactor*l.Compile, l.Compile)}
+	case canceled:
+		return nil, &Fault{Code: abi.CodeCompile, Detail: "canceled", Err: context.Canceled}
+	case err != nil && cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= l.Compile/10*9:
+		// The kernel that killed it and the one that tells the time round apart.
+		return nil, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("time: more than %v of CPU, expected at most that", l.Compile)}
+	case err != nil && bytes.Contains(stderr.kept, []byte("out of memory")):
+		return nil, tooLarge(l)
+	case err != nil:
+		return nil, &Fault{Code: abi.CodeCompile, Detail: fmt.Sprintf("the compiler crashed: %q", stderr.firstLine()), Err: err}
+	}
+	return stdout.kept, nil
 }
 
 func tooLarge(l Limits) *Fault {
@@ -144,7 +154,7 @@ func RunCompileChild(stdin io.Reader, stdout io.Writer, args []string) int {
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &o) != nil || o.Settings.Limits.validate() != nil {
 		return 2
 	}
-	limitProcess(o.Settings.Limits)
+	LimitProcess(o.Settings.Limits)
 	bin, err := io.ReadAll(io.LimitReader(stdin, int64(o.Settings.Limits.Module.Bytes)+1))
 	if err != nil {
 		return 1

@@ -4,6 +4,6 @@ package policy
 
 import "runtime/debug"
 
-// limitProcess puts this process under the limits on compiling that this system
+// LimitProcess puts this process under the limits on compiling that this system
 // has: the garbage collector's. The parent's clock bounds the time.
-func limitProcess(l Limits) { debug.SetMemoryLimit(l.CompileMemory / 4 * 3) }
+func LimitProcess(l Limits) { debug.SetMemoryLimit(l.CompileMemory / 4 * 3) }
