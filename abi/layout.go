@@ -8,6 +8,7 @@ import (
 // Sizes are how much the blocks of a Layout have room for.
 type Sizes struct {
 	Rows        int   // rows of a call, 1 to MaxRows
+	Held        int   // rows that the columns have room for before those, a multiple of 8
 	Devices     int   // devices of a row, 0 to MaxDevices
 	Shapes      int   // shapes of the profile
 	ShapeModels int   // allowed models of all shapes together
@@ -105,7 +106,7 @@ func NewLayout(m *Manifest, s Sizes) (*Layout, error) {
 	l.Candidate = take((s.Rows + 63) / 64 * 8)
 	for _, c := range all {
 		stride := c.Stride(s.Devices)
-		l.Columns = append(l.Columns, Placed{Column: c, Offset: take(stride * s.Rows), Stride: stride})
+		l.Columns = append(l.Columns, Placed{Column: c, Offset: take(stride * (s.Held + s.Rows)), Stride: stride})
 	}
 	l.Values = take(8 * s.Rows)
 	if m.ChoosesDevices {

@@ -27,7 +27,12 @@ func doubles(b []byte, values []float64) {
 // PutTable writes the table header, the column descriptors and the output
 // header for a call on so many rows. arena is the arena's memory and base the
 // pointer to it. Candidate bits and columns are written apart from it.
-func (l *Layout) PutTable(arena []byte, base uint32, rows int) {
+func (l *Layout) PutTable(arena []byte, base uint32, rows int) { l.PutWindow(arena, base, 0, rows) }
+
+// PutWindow is PutTable for a call on rows that begin at one of the columns'
+// rows, a multiple of 8 and at most Held. Outputs and candidate bits are where they
+// always are.
+func (l *Layout) PutWindow(arena []byte, base uint32, first, rows int) {
 	at := func(offset int) uint32 {
 		if offset == 0 {
 			return 0
@@ -43,7 +48,7 @@ func (l *Layout) PutTable(arena []byte, base uint32, rows int) {
 		at(l.Candidate), params, at(l.Fleet), at(l.Domains), at(l.Profile),
 		uint32(l.Sizes.Devices), base+uint32(l.columns), uint32(len(l.manifest.Params)), 0, 0)
 	for i, c := range l.Columns {
-		words(arena[l.columns+descriptorSize*i:], uint32(c.Kind), at(c.Offset), uint32(c.Stride), 0)
+		words(arena[l.columns+descriptorSize*i:], uint32(c.Kind), at(c.Offset+first*c.Stride), uint32(c.Stride), 0)
 	}
 	words(arena[l.Out:], at(l.Values), at(l.Masks), uint32(l.Sizes.Rows), 0)
 }

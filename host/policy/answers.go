@@ -59,8 +59,8 @@ func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snaps
 		lo, hi = r[0], r[1]
 	}
 	loss = loss[:len(rows)]
-	values := a.values[:8*w.rows]
-	if w.candidates != w.rows {
+	values := a.values[8*w.lead : 8*w.rows]
+	if !w.dense() {
 		for i := range loss {
 			l := a.loss(w.at(rows, i))
 			if !(l >= lo && l <= hi) {

@@ -58,7 +58,7 @@ func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, 
 	for at := 0; at < len(again); {
 		rest := again[at:]
 		n := min(len(rest), smallRows)
-		s, f := g.slot(&g.small, smallRows)
+		s, f := g.slot(&g.small, smallRows, 0)
 		if f != nil {
 			return true // no instance, no evidence
 		}

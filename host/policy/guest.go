@@ -74,10 +74,10 @@ func (g *Guest) Symbols() poise.SymbolsWanted {
 }
 
 // Filters says whether the plugin refuses nodes.
-func (g *Guest) Filters() bool { return g.module.exports(abi.Filter) }
+func (g *Guest) Filters() bool { return g.module.Exports(abi.Filter) }
 
 // Scores says whether the plugin ranks nodes.
-func (g *Guest) Scores() bool { return g.module.exports(abi.Score) }
+func (g *Guest) Scores() bool { return g.module.Exports(abi.Score) }
 
 // rowPure says whether answers may be kept.
 func (g *Guest) rowPure() bool { return g.module.Manifest.RowPure && !g.impure.Load() }

@@ -36,6 +36,7 @@ type mirror struct {
 	symbols   symbolTable
 	fleet     fleetSums
 	domains   []domainCounts
+	touched   touched
 	// changes counts what a row-pure plugin sees of the fleet as a whole: sums and
 	// largest capacities, domains, device slots.
 	changes uint64
@@ -83,6 +84,7 @@ func (r *mirror) restart(devices int) {
 		r.stride[i], r.data[i] = c.Stride(devices), nil
 	}
 	r.changes++
+	r.touched = touched{all: true}
 }
 
 // follow brings the mirror to the snapshot.
@@ -155,6 +157,7 @@ func (r *mirror) grow(rows int) {
 // node said of itself is written once, as long as it says the same.
 func (r *mirror) update(snap *state.Snapshot, row uint32) {
 	s := &r.seen[row]
+	r.touched.add(row, r.rows)
 	columns := r.moving
 	if r.recount(snap, row, s) {
 		columns = r.all

@@ -90,7 +90,7 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 		if f != nil {
 			return f
 		}
-		w := cut(rest, min(p.limit, s.layout.Sizes.Rows))
+		w := s.cut(rest, min(p.limit, s.layout.Sizes.Rows))
 		left := p.left
 		used, full, f := g.call(s, export, w, rest)
 		switch {

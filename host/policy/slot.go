@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/poise-sched/poise/abi"
+	"github.com/poise-sched/poise/host/poise"
 )
 
 // slot is an instance and the arena in its memory.
@@ -13,9 +14,16 @@ type slot struct {
 	layout *abi.Layout
 	base   uint32 // pointer to the arena
 	wanted int    // rows that it was to have room for: the guest may have had no memory for them
+	held   int    // rows of the fleet that it was to hold between passes, likewise
 	pass   uint64 // the pass that it was set up for
 	stale  bool   // columns hold what an earlier pass left
+
+	laid   bool           // the columns of all rows are there
+	tenant poise.TenantID // of the last pass
 }
+
+// holds says whether the columns of all rows stay in the arena between passes.
+func (s *slot) holds() bool { return s.layout.Sizes.Held > 0 }
 
 // arena gives the arena's bytes. A call may move the memory: take it anew after
 // each one.
@@ -28,16 +36,16 @@ func (s *slot) arena() []byte {
 // pass uses has to be set back first.
 func (g *Guest) slotFor(rows int) (*slot, *Fault) {
 	if rows > smallRows || g.large != nil && g.large.pass == g.pass.number {
-		return g.slot(&g.large, min(max(1<<bits.Len(uint(g.mirror.rows-1)), 2*smallRows), abi.MaxRows))
+		return g.slot(&g.large, min(max(roundUp(g.mirror.rows), 2*smallRows), abi.MaxRows), g.toHold())
 	}
-	return g.slot(&g.small, smallRows)
+	return g.slot(&g.small, smallRows, 0)
 }
 
-// slot gives the slot of a place, with room for so many rows, set up for this
-// pass.
-func (g *Guest) slot(place **slot, room int) (*slot, *Fault) {
+// slot gives the slot of a place, with room for so many rows and to hold so many,
+// set up for this pass.
+func (g *Guest) slot(place **slot, room, held int) (*slot, *Fault) {
 	s := *place
-	if s != nil && (s.wanted < room || !g.roomy(s.layout)) {
+	if s != nil && (s.wanted < room || s.held < held || s.holds() && held == 0 || !g.roomy(s.layout)) {
 		g.discard(s)
 		s = nil
 	}
@@ -45,13 +53,16 @@ func (g *Guest) slot(place **slot, room int) (*slot, *Fault) {
 		g.discard(s) // its memory has grown
 		s = nil
 	}
+	if s == nil && held > 0 {
+		s = g.newHolder(room, held)
+	}
 	if s == nil {
 		var f *Fault
 		if s, f = g.newSlot(room); f != nil {
 			return nil, f
 		}
-		*place = s
 	}
+	*place, s.held = s, held
 	if s.pass != g.pass.number {
 		g.setUp(s)
 	}
@@ -84,6 +95,17 @@ func (g *Guest) sizes(rows int) abi.Sizes {
 	return s
 }
 
+// room is sizes with room to grow, so that a new value or shape does not mean a
+// new instance.
+func (g *Guest) room(rows int) abi.Sizes {
+	s := g.sizes(rows)
+	s.Shapes, s.ShapeModels = roundUp(s.Shapes), roundUp(s.ShapeModels)
+	for i := range s.Values {
+		s.Values[i] = roundUp(s.Values[i])
+	}
+	return s
+}
+
 // newSlot makes an instance with an arena for so many rows, or for fewer where
 // the guest has no memory for them.
 func (g *Guest) newSlot(rows int) (*slot, *Fault) {
@@ -92,13 +114,7 @@ func (g *Guest) newSlot(rows int) (*slot, *Fault) {
 		return nil, f
 	}
 	for wanted := rows; ; rows /= 2 {
-		s := g.sizes(rows)
-		// Room to grow, so that a new value or shape does not mean a new instance.
-		s.Shapes, s.ShapeModels = roundUp(s.Shapes), roundUp(s.ShapeModels)
-		for i := range s.Values {
-			s.Values[i] = roundUp(s.Values[i])
-		}
-		layout, err := abi.NewLayout(g.module.Manifest, s)
+		layout, err := abi.NewLayout(g.module.Manifest, g.room(rows))
 		if err != nil {
 			in.close()
 			return nil, g.fault(abi.CodeMemory, abi.Alloc, "%v", err)
@@ -142,7 +158,9 @@ func (g *Guest) setUp(s *slot) {
 	}
 	clear(arena[:columns])
 	clear(arena[l.Values:])
-	s.stale = true
+	if s.stale = true; s.holds() {
+		g.bring(s, arena)
+	}
 	for i, v := range g.settings {
 		word := v.Bits
 		if v.IsSymbol {

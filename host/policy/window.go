@@ -14,6 +14,26 @@ type window struct {
 	rows       int // of the table
 	block      bool
 	first      uint32 // row of a block's beginning
+	lead       int    // rows of a block before the first candidate
+}
+
+// dense says whether all rows behind the lead are candidates.
+func (w *window) dense() bool { return w.lead+w.candidates == w.rows }
+
+// cut takes a window of at most limit table rows. A block of the rows that a slot
+// holds begins at a multiple of 8, so that columns do.
+func (s *slot) cut(rows []uint32, limit int) window {
+	if !s.holds() {
+		return cut(rows, limit)
+	}
+	lead := int(rows[0] % 8)
+	w := cut(rows, max(limit-lead, 1))
+	if w.block && lead+w.rows <= limit {
+		w.first, w.lead, w.rows = w.first-uint32(lead), lead, w.rows+lead
+	} else if w.block {
+		w = window{candidates: min(w.candidates, limit), rows: min(w.candidates, limit)}
+	}
+	return w
 }
 
 // cut takes a window of at most limit table rows from the front of rows: a block
@@ -51,16 +71,25 @@ func (w *window) at(rows []uint32, i int) int {
 // lay writes table, columns and candidate bits for a window, and clears the
 // outputs.
 func (g *Guest) lay(s *slot, w window, rows []uint32) {
-	l, arena := s.layout, s.arena()
-	l.PutTable(arena, s.base, w.rows)
+	l, arena, first := s.layout, s.arena(), 0
+	switch {
+	case s.holds() && w.block:
+		first = int(w.first)
+	case s.holds():
+		first = l.Sizes.Held
+	}
+	l.PutWindow(arena, s.base, first, w.rows)
 	bits := arena[l.Candidate:][:(w.rows+63)/64*8]
 	clear(bits)
-	if w.candidates == w.rows {
+	if w.dense() {
 		for i := range w.rows / 8 {
 			bits[i] = 0xff
 		}
 		if rest := w.rows % 8; rest > 0 {
 			bits[w.rows/8] = 1<<rest - 1
+		}
+		if w.lead > 0 {
+			bits[0] &^= 1<<w.lead - 1
 		}
 	} else {
 		for i := range w.candidates {
@@ -74,13 +103,14 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 	}
 	for i := range l.Columns {
 		c := &l.Columns[i]
-		if s.stale {
+		if s.stale && !s.holds() {
 			clear(arena[c.Offset+w.rows*c.Stride : c.Offset+l.Sizes.Rows*c.Stride])
 		}
-		to := arena[c.Offset:][:w.rows*c.Stride]
+		to := arena[c.Offset+first*c.Stride:][:w.rows*c.Stride]
 		switch from := g.mirror.data[i]; {
 		case perCall(c.Kind):
 			g.compute(to, c.Kind, w, rows)
+		case w.block && s.holds():
 		case w.block:
 			copy(to, from[int(w.first)*c.Stride:])
 		default:
