@@ -59,7 +59,7 @@ var rules = map[string]rule{
 	"host/report":            {may: []string{anyCore}},
 	"host/policy/wasm":       {},
 	"host/policy":            {may: []string{"abi", "host/policy/wasm", "host/state", "host/poise", "host/resource"}, third: []string{wazero}},
-	"host/registry":          {may: []string{"host/policy", "host/poise", "abi"}},
+	"host/registry":          {may: []string{"abi", "abi/conformance", "host/policy", "host/poise", "host/registry/minisign"}},
 	"host/registry/minisign": {may: []string{"host/poise"}, third: []string{"aead.dev/minisign", "golang.org/x/crypto"}},
 	"host/registry/oci":      {may: []string{"abi", "host/poise"}, third: []string{"oras.land/oras-go/v2", "github.com/opencontainers/image-spec"}},
 	"host/stack":             {may: []string{anyCore, "abi", "host/policy"}},
