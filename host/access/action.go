@@ -24,10 +24,9 @@ const (
 	ReadMetrics   Action = "read-metrics"   // of all tenants
 )
 
-// allowed is the whole of it: which roles may do an action. An admin may do
-// everything and has no line.
+// allowed is the whole of it: which roles may do an action. An admin may do every
+// one of them and is not named.
 var allowed = map[Action][]Role{
-	Open:          {Operator, TenantAdmin, Submitter, Viewer},
 	KnowSelf:      {Operator, TenantAdmin, Submitter, Viewer},
 	ReadFleet:     {Operator, TenantAdmin, Submitter, Viewer},
 	ReadJobs:      {Operator, TenantAdmin, Submitter, Viewer},
@@ -43,11 +42,11 @@ var allowed = map[Action][]Role{
 	ReadMetrics:   {Operator},
 }
 
-// Allows says whether the role may do an action. A role or an action that there
-// is not is allowed nothing.
+// Allows says whether the role may do an action. Beyond what is open, a role or an
+// action that there is not is allowed nothing.
 func (r Role) Allows(a Action) bool {
 	list, known := allowed[a]
-	return known && (r == Admin || slices.Contains(list, r))
+	return a == Open || known && (r == Admin || slices.Contains(list, r))
 }
 
 // Changes says whether the action changes something that a person answers for,

@@ -19,9 +19,9 @@ import (
 
 // Options are what the API needs beside a Backend.
 type Options struct {
-	// Tenant tells whose a request is, or why it is refused. nil stands for the
-	// one built-in tenant, client.DefaultTenant.
-	Tenant  func(*http.Request) (poise.TenantID, error)
+	// Access tells who a request is from. nil takes everybody for the local
+	// administrator, which is for tests.
+	Access  *Access
 	Limits  func() Limits // asked at each request, so that they can change
 	Metrics http.Handler  // at /metrics; nil = none
 	Log     *slog.Logger
@@ -31,7 +31,7 @@ type Options struct {
 type server struct {
 	backend Backend
 	log     *slog.Logger
-	tenant  func(*http.Request) (poise.TenantID, error)
+	access  *Access
 	limits  limiter
 	streams chan struct{} // one token per open stream
 	api     huma.API
@@ -45,15 +45,11 @@ type server struct {
 func New(b Backend, o Options) http.Handler { return newServer(b, o).handler(o.Metrics) }
 
 func newServer(b Backend, o Options) *server {
-	s := &server{
-		backend: b, log: o.Log, tenant: o.Tenant, streams: make(chan struct{}, maxStreams),
+	return &server{
+		backend: b, log: o.Log, access: o.Access, streams: make(chan struct{}, maxStreams),
 		limits:   limiter{limits: o.Limits, tenants: map[poise.TenantID]*rate.Limiter{}},
 		patience: 10 * time.Second, keepAlive: 15 * time.Second,
 	}
-	if s.tenant == nil {
-		s.tenant = func(*http.Request) (poise.TenantID, error) { return client.DefaultTenant, nil }
-	}
-	return s
 }
 
 func (s *server) handler(metrics http.Handler) http.Handler {
@@ -63,10 +59,10 @@ func (s *server) handler(metrics http.Handler) http.Handler {
 		writeProblem(w, newProblem(http.StatusNotFound, poise.NotFound, fmt.Sprintf("%s %s: no such endpoint, expected one of /openapi.json", r.Method, r.URL.Path)))
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/", routes)
+	mux.Handle("/", s.identify(routes))
 	mux.Handle("/v1/", s.admit(routes))
 	if metrics != nil {
-		mux.Handle("GET /metrics", metrics)
+		mux.Handle("GET /metrics", s.identify(s.overview(metrics)))
 	}
 	// A page of another site that a browser shows cannot act through it.
 	guard := http.NewCrossOriginProtection()
@@ -94,6 +90,9 @@ func (s *server) routes(mux *http.ServeMux) {
 	config.Transformers = []huma.Transformer{complete}
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[client.Quantity](), reflect.TypeFor[quantity]())
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[json.RawMessage](), reflect.TypeFor[anything]())
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
+		Type: "http", Scheme: "bearer", Description: "A token that an administrator gave out. Over the socket the daemon's own user and root need none.",
+	}}
 	s.api = humago.New(mux, config)
 	s.jobRoutes()
 	s.planRoutes()
@@ -105,6 +104,9 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.eventRoutes()
 	s.executorRoutes()
 	s.healthRoutes()
+	s.tenantRoutes()
+	s.tokenRoutes()
+	s.auditRoutes()
 }
 
 // quantity is what the OpenAPI document says of a client.Quantity.
@@ -129,10 +131,24 @@ func (anything) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
 // summary.
 func handle[I, O any](s *server, method, path, id, summary string, f func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
 	op := operation(method, path, id, summary, more...)
+	s.guard(&op)
+	changes, status := actionOf(id).Changes(), op.DefaultStatus
+	if status == 0 {
+		status = http.StatusOK
+	}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err != nil {
-			return nil, refuse(ctx, s.log, id, err)
+			p := refuse(ctx, s.log, id, err)
+			if changes {
+				_ = s.record(ctx, id, p.Status, p.Detail) // what it refused is the answer
+			}
+			return nil, p
+		}
+		if changes {
+			if err := s.record(ctx, id, status, ""); err != nil {
+				return nil, newProblem(http.StatusServiceUnavailable, poise.Unavailable, "it is done, and the audit log, which is to say so, takes nothing now")
+			}
 		}
 		return out, nil
 	})

@@ -11,8 +11,12 @@ import (
 // Backend is the daemon as the API sees it. Its errors are poise.Errors. Specs
 // were read without an error by ParseJob or ParseNode, limits are within 1 and
 // client.MaxPage, and a job is addressed by id or by name, which means the
-// newest job of that name.
+// newest job of that name. Where tenant may be "", that is the jobs of all
+// tenants; a job of another tenant is not there, and nothing tells it from one
+// that never was.
 type Backend interface {
+	Tenancy
+
 	// Submit takes all of the jobs or none, durably when it returns. The same key
 	// with the same specs gives the same answer and no new job; with others it is
 	// a Conflict. No key is "".
@@ -47,10 +51,11 @@ type Backend interface {
 	Classes(ctx context.Context) ([]client.Class, error)
 	RebuildClasses(ctx context.Context) ([]client.Class, error)
 
-	Decisions(ctx context.Context, filter client.DecisionFilter) (client.DecisionPage, error)
+	Decisions(ctx context.Context, tenant poise.TenantID, filter client.DecisionFilter) (client.DecisionPage, error)
 	// Events hands fn every event after an index, history first, then what
-	// happens, until ctx ends or fn gives an error.
-	Events(ctx context.Context, after uint64, fn func(client.Event) error) error
+	// happens, until ctx ends or fn gives an error. A tenant gets those of the fleet
+	// and those of its own things.
+	Events(ctx context.Context, tenant poise.TenantID, after uint64, fn func(client.Event) error) error
 
 	// Assignments are the tasks that the external executor of a node is to run,
 	// and Report is what it says of one; the same report twice is one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/poise-sched/poise/host/access"
 	"github.com/poise-sched/poise/host/api/client"
 )
 
@@ -13,6 +14,11 @@ func (s *server) clusterRoutes() {
 	}
 	handle(s, http.MethodGet, "/v1/clusters", "list-clusters", "List clusters by name", func(ctx context.Context, _ *struct{}) (*body[clusters], error) {
 		list, err := s.backend.Clusters(ctx)
+		if callOf(ctx).May(access.ChangeFleet) != nil {
+			for i := range list {
+				list[i].Follow = "" // a place on the daemon's disk
+			}
+		}
 		return answer(clusters{list}, err)
 	})
 	type joining struct {

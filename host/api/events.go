@@ -64,7 +64,7 @@ func (s *server) sendEvents(hc huma.Context, after uint64) {
 		}
 	}()
 	var gone error
-	err = s.backend.Events(ctx, after, func(e client.Event) error {
+	err = s.backend.Events(ctx, tenantOf(hc.Context()), after, func(e client.Event) error {
 		data, err := json.Marshal(e)
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func (s *server) jobRoutes() {
 		Jobs []client.Job `json:"jobs"`
 	}
 	handle(s, http.MethodPost, "/v1/jobs", "submit-jobs", "Submit jobs, all or none", func(ctx context.Context, in *submission) (*body[jobs], error) {
-		tenant := tenantOf(ctx)
+		tenant := ownerOf(ctx)
 		switch n := len(in.Body.Jobs); {
 		case len(in.Key) > maxKey:
 			return nil, invalid("Idempotency-Key: %d bytes, expected at most %d", len(in.Key), maxKey)
@@ -47,7 +47,11 @@ func (s *server) jobRoutes() {
 		if err != nil {
 			return nil, err
 		}
+		about(ctx, tenant, fmt.Sprintf("%d jobs", len(list)))
 		made, err := s.backend.Submit(ctx, tenant, list, in.Key)
+		if len(made) > 0 {
+			about(ctx, tenant, fmt.Sprintf("%d jobs, first %s (%s)", len(made), made[0].ID, made[0].Name))
+		}
 		return answer(jobs{made}, err)
 	}, asWritten, answers(http.StatusCreated))
 
@@ -65,7 +69,12 @@ func (s *server) jobRoutes() {
 		return answer(s.backend.Job(ctx, tenantOf(ctx), in.Job))
 	})
 	handle(s, http.MethodPost, "/v1/jobs/{job}/cancel", "cancel-job", "Withdraw a job that waits, or stop one that runs", func(ctx context.Context, in *jobPath) (*body[client.Job], error) {
-		return answer(s.backend.Cancel(ctx, tenantOf(ctx), in.Job))
+		about(ctx, tenantOf(ctx), "job "+in.Job)
+		j, err := s.backend.Cancel(ctx, tenantOf(ctx), in.Job)
+		if err == nil {
+			about(ctx, poise.TenantID(j.Tenant), fmt.Sprintf("job %s (%s)", j.ID, j.Name))
+		}
+		return answer(j, err)
 	})
 	handle(s, http.MethodGet, "/v1/jobs/{job}/why", "explain-job", "Get the latest decision on a job, in full", func(ctx context.Context, in *jobPath) (*body[client.Why], error) {
 		return answer(s.backend.Why(ctx, tenantOf(ctx), in.Job))
@@ -75,7 +84,7 @@ func (s *server) jobRoutes() {
 func (s *server) planRoutes() {
 	type plan struct{ Body written[client.JobSpec] }
 	handle(s, http.MethodPost, "/v1/plan", "plan-job", "Decide where a job would go now, and change nothing", func(ctx context.Context, in *plan) (*body[client.Why], error) {
-		tenant := tenantOf(ctx)
+		tenant := ownerOf(ctx)
 		list, err := jobSpecs("", []written[client.JobSpec]{in.Body})
 		if err == nil {
 			err = owned(tenant, list...)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,24 +52,37 @@ func (l *limiter) allow(tenant poise.TenantID, lim Limits) bool {
 	return t.Allow()
 }
 
-type tenantKey struct{}
+// forget lets go of a tenant that is gone.
+func (l *limiter) forget(tenant poise.TenantID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.tenants, tenant)
+}
 
-// tenantOf gives whose request it is.
-func tenantOf(ctx context.Context) poise.TenantID { return ctx.Value(tenantKey{}).(poise.TenantID) }
-
-// admit finds out whose a request is, counts it, and reads its body as a whole,
-// so that no handler waits for a slow sender and none sees half a request.
+// admit finds out who a request is from, counts it, and reads its body as a
+// whole, so that no handler waits for a slow sender and none sees half a request.
 func (s *server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lim := s.limits.limits()
-		tenant, err := s.tenant(r)
-		if err != nil {
-			writeProblem(w, refuse(r.Context(), s.log, "tell the tenant", err))
+		p, ok := s.caller(w, r)
+		if !ok {
 			return
 		}
-		if !s.limits.allow(tenant, lim) {
-			writeProblem(w, newProblem(http.StatusTooManyRequests, poise.Limit,
-				fmt.Sprintf("more than %v requests a second of tenant %s, expected fewer", lim.Rate, tenant)))
+		if p == nil {
+			writeProblem(w, anonymous(r))
+			return
+		}
+		if !s.limits.allow(p.Tenant, lim) {
+			whose := "operators"
+			if p.Tenant != "" {
+				whose = "tenant " + string(p.Tenant)
+			}
+			writeProblem(w, newProblem(http.StatusTooManyRequests, poise.Limit, fmt.Sprintf("more than %v requests a second of %s, expected fewer", lim.Rate, whose)))
+			return
+		}
+		acting, err := s.actFor(r, *p)
+		if err != nil {
+			writeProblem(w, refuse(r.Context(), s.log, "tell the tenant", err))
 			return
 		}
 		body, refused := readBody(w, r, lim.MaxBody)
@@ -83,7 +95,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 			writeProblem(w, newProblem(http.StatusUnsupportedMediaType, poise.Invalid, fmt.Sprintf("Content-Type: %q, expected application/json", given)))
 			return
 		}
-		r = r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant))
+		r = s.called(r, acting)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		r.Header.Set("Content-Type", "application/json") // in the one spelling that huma takes
 		next.ServeHTTP(w, r)

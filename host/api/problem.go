@@ -47,6 +47,9 @@ func (p problem) GetHeaders() http.Header {
 	if after, ok := retryAfter[p.Status]; ok {
 		h.Set("Retry-After", after)
 	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
 	return h
 }
 

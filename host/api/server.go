@@ -26,5 +26,6 @@ func Server(handler http.Handler, t Timeouts) *http.Server {
 		WriteTimeout:      2 * t.Request, // it counts from the header on, and a late body is to hear that it is late
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       withPeer,
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 // stream is an answer that goes on for as long as there is something to say.
 type stream struct {
 	patience time.Duration
+	call     *call
 
 	mu  sync.Mutex
 	w   http.ResponseWriter
@@ -33,7 +35,7 @@ func (s *server) open() (func(), error) {
 
 func (s *server) newStream(ctx huma.Context, contentType string) (*stream, error) {
 	_, w := humago.Unwrap(ctx)
-	st := &stream{patience: s.patience, w: w, ctl: http.NewResponseController(w)}
+	st := &stream{patience: s.patience, call: callOf(ctx.Context()), w: w, ctl: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -45,10 +47,16 @@ func (s *server) newStream(ctx huma.Context, contentType string) (*stream, error
 	return st, st.Flush()
 }
 
-// Write sends a piece at once.
+// errEnded ends the stream of a caller who may act no more.
+var errEnded = errors.New("the caller may act no more")
+
+// Write sends a piece at once, if the caller may still have it.
 func (st *stream) Write(p []byte) (int, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if !st.call.still() {
+		return 0, errEnded
+	}
 	if err := st.ctl.SetWriteDeadline(time.Now().Add(st.patience)); err != nil {
 		return 0, err
 	}

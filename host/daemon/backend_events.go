@@ -10,12 +10,17 @@ import (
 )
 
 // Events implements api.Backend.
-func (d *Daemon) Events(ctx context.Context, after uint64, fn func(client.Event) error) error {
+func (d *Daemon) Events(ctx context.Context, tenant poise.TenantID, after uint64, fn func(client.Event) error) error {
+	s := sight{tenant: tenant, owner: d.ownerOf}
 	for {
 		news := d.board.wait()
 		err := d.store.Read(ctx, after+1, func(r store.Record) error {
 			after = r.Seq
-			return fn(eventView(&r))
+			e, body := eventView(&r)
+			if ok, err := s.sees(ctx, body); !ok {
+				return err
+			}
+			return fn(e)
 		})
 		if err != nil {
 			return err
@@ -28,12 +33,13 @@ func (d *Daemon) Events(ctx context.Context, after uint64, fn func(client.Event)
 	}
 }
 
-// eventView gives an event as it goes over the wire.
-func eventView(r *store.Record) client.Event {
+// eventView gives an event as it goes over the wire, and as the core knows it;
+// that is nil where it is of a later version.
+func eventView(r *store.Record) (client.Event, poise.Body) {
 	e := client.Event{Index: r.Seq, At: client.At(poise.Time(r.At)), Kind: r.Kind, Body: r.Body}
 	ev, err := journal.Decode(journal.Entry{Index: r.Seq, At: poise.Time(r.At), Kind: r.Kind, Schema: r.Schema, Body: r.Body})
 	if err != nil {
-		return e // shown as the log has it
+		return e, nil // shown as the log has it
 	}
 	switch b := ev.Body.(type) {
 	case poise.NodeJoined:
@@ -55,5 +61,5 @@ func eventView(r *store.Record) client.Event {
 	case poise.JobWithdrawn:
 		e.Job = string(b.Job)
 	}
-	return e
+	return e, ev.Body
 }

@@ -59,6 +59,7 @@ type Daemon struct {
 	began    time.Time
 	ready    atomic.Bool
 	follows  follows
+	tenants  tenants
 	changing sync.Mutex // of what is in force
 	metrics  *telemetry.Metrics
 
@@ -136,6 +137,7 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	if err := d.core.resume(); err != nil {
 		return err
 	}
+	d.tenants.know(d.core)
 	if err := d.takeUpFollows(ctx); err != nil {
 		return err
 	}

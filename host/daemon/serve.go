@@ -34,8 +34,12 @@ func Serve(ctx context.Context, o Options, ready func(address, socket string)) e
 	if err != nil {
 		return err
 	}
+	access := api.NewAccess(d, listeners[1].Addr())
+	if access.SingleUser() {
+		d.log.Info("programs on this machine may act for tenant default without a token, until a tenant is created", "address", listeners[1].Addr().String())
+	}
 	server := api.Server(api.New(d, api.Options{
-		Log: o.Log, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits,
+		Log: o.Log, Access: access, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits,
 	}), api.Timeouts{Request: c.API.RequestTimeout, Idle: c.API.IdleTimeout})
 	g, ctx := errgroup.WithContext(ctx)
 	server.BaseContext = func(net.Listener) context.Context { return ctx }

@@ -89,12 +89,13 @@ type DecisionQuery struct {
 	Job      string // "" = of all jobs
 	Tenant   string // "" = of all tenants
 	From, To uint64 // To 0 = up to the last
+	Newest   bool   // the latest first, in place of the earliest
 	Limit    int    // 0 = 100, at most 1,000
 }
 
 const selectDecision = `SELECT seq, job, node, policy, at, snapshot, "commit", body, tenant FROM decisions`
 
-// Decisions lists decisions by Seq.
+// Decisions lists decisions by Seq, or backwards.
 func (s *Store) Decisions(ctx context.Context, q DecisionQuery) ([]DecisionRow, error) {
 	var where conditions
 	if q.Job != "" {
@@ -107,7 +108,11 @@ func (s *Store) Decisions(ctx context.Context, q DecisionQuery) ([]DecisionRow, 
 		q.To = math.MaxInt64
 	}
 	where.add("seq BETWEEN ? AND ?", int64(min(q.From, math.MaxInt64)), int64(min(q.To, math.MaxInt64)))
-	rows, err := s.reads.QueryContext(ctx, selectDecision+where.String()+" ORDER BY seq LIMIT ?", append(where.args, limit(q.Limit))...)
+	order := " ORDER BY seq LIMIT ?"
+	if q.Newest {
+		order = " ORDER BY seq DESC LIMIT ?"
+	}
+	rows, err := s.reads.QueryContext(ctx, selectDecision+where.String()+order, append(where.args, limit(q.Limit))...)
 	decisions, err := collect(rows, err, scanDecision)
 	return decisions, failure("list decisions", err)
 }

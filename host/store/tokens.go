@@ -18,11 +18,20 @@ type TokenRow struct {
 
 const selectToken = "SELECT id, hash, tenant, role, name, created, expires, revoked FROM tokens"
 
+// maxDead is how many tokens of a tenant stay listed that are valid no more: its
+// later ones.
+const maxDead = 1000
+
 // PutToken keeps a new token. It is durable when this returns.
 func (s *Store) PutToken(ctx context.Context, t TokenRow) error {
 	return failure(fmt.Sprintf("put token %q", t.ID), s.upkeep(ctx, func(w *writer) error {
 		return w.transact(func() error {
-			return w.exec("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t.ID, blob(t.Hash), t.Tenant, t.Role, t.Name, t.Created, t.Expires, t.Revoked)
+			err := w.exec("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t.ID, blob(t.Hash), t.Tenant, t.Role, t.Name, t.Created, t.Expires, t.Revoked)
+			if err != nil {
+				return err
+			}
+			return w.exec(`DELETE FROM tokens WHERE id IN (SELECT id FROM tokens
+				WHERE tenant = ? AND (revoked > 0 OR expires BETWEEN 1 AND ?) ORDER BY created DESC, id LIMIT -1 OFFSET ?)`, t.Tenant, s.options.Now(), maxDead)
 		})
 	}))
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -80,6 +81,29 @@ func TestAudit(t *testing.T) {
 	f(AuditQuery{Before: 2}, all[0])
 	f(AuditQuery{Before: 1<<64 - 1, Tenant: "acme", Limit: 1}, all[2])
 	f(AuditQuery{Tenant: "none"})
+}
+
+// Tokens that are valid no more are kept, but not without end.
+func TestDeadTokens(t *testing.T) {
+	s := open(t, t.TempDir())
+	for i := range maxDead + 10 {
+		row := TokenRow{ID: fmt.Sprint(i), Hash: fmt.Append(nil, i), Tenant: "acme", Created: int64(i), Revoked: 1}
+		switch i {
+		case 0:
+			row.Revoked, row.Expires = 0, now+1
+		case 1:
+			row.Tenant = "bolt"
+		case 2, 3, 4:
+			row.Revoked, row.Expires = 0, now
+		}
+		if err := s.PutToken(t.Context(), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Tokens(t.Context(), "")
+	if err != nil || len(list) != maxDead+2 || list[0].ID != "0" || list[1].ID != "1" || list[2].ID != "10" {
+		t.Errorf("%d, %+v, %v, expected the valid one, the other tenant's and the latest %d", len(list), list[:3], err, maxDead)
+	}
 }
 
 // Decisions of before the column get the tenant of their job.

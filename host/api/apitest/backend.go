@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/poise-sched/poise/host/access"
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -26,6 +27,8 @@ type Backend struct {
 	Decision *poise.Decision               // on every job
 	Found    []client.Class
 	Fault    error // every call gives it
+	// AuditFault is what Record gives.
+	AuditFault error
 
 	mu       sync.Mutex
 	jobs     []client.Job // in order of submission
@@ -38,6 +41,10 @@ type Backend struct {
 	events   []client.Event
 	happened chan struct{} // closed at the next event
 	health   client.Health
+	tenants  []poise.TenantID // that were created
+	tokens   []access.Token
+	lookups  int
+	audit    []client.AuditRecord
 }
 
 type submission struct {
@@ -76,7 +83,7 @@ func (b *Backend) SetHealth(f func(*client.Health)) {
 func (b *Backend) End(nameOrID string, state client.JobState, code int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	j := b.find(nameOrID)
+	j := b.find("", nameOrID)
 	j.State, j.ExitCode, j.Node, j.Ended = state, &code, "n1", at
 	b.happen("job-finished", j.ID, "")
 }
@@ -104,14 +111,16 @@ func (b *Backend) begin() error {
 	return nil
 }
 
-func (b *Backend) find(nameOrID string) *client.Job {
+// find gives a job of a tenant, or of any for "".
+func (b *Backend) find(tenant poise.TenantID, nameOrID string) *client.Job {
+	mine := func(i int) bool { return tenant == "" || b.jobs[i].Tenant == string(tenant) }
 	for i := range b.jobs {
-		if b.jobs[i].ID == nameOrID {
+		if mine(i) && b.jobs[i].ID == nameOrID {
 			return &b.jobs[i]
 		}
 	}
 	for i := len(b.jobs) - 1; i >= 0; i-- {
-		if b.jobs[i].Name == nameOrID {
+		if mine(i) && b.jobs[i].Name == nameOrID {
 			return &b.jobs[i]
 		}
 	}
@@ -128,7 +137,7 @@ func (b *Backend) Submit(_ context.Context, tenant poise.TenantID, specs []clien
 		return nil, err
 	}
 	defer b.mu.Unlock()
-	if known, ok := b.keys[key]; ok && key != "" {
+	if known, ok := b.keys[string(tenant)+" "+key]; ok && key != "" {
 		if !reflect.DeepEqual(known.specs, specs) {
 			return nil, &poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("key %q", key), Detail: "other jobs were submitted under it"}
 		}
@@ -144,24 +153,24 @@ func (b *Backend) Submit(_ context.Context, tenant poise.TenantID, specs []clien
 		made = append(made, j)
 		b.happen("job-submitted", j.ID, "")
 	}
-	b.keys[key] = submission{specs, made}
+	b.keys[string(tenant)+" "+key] = submission{specs, made}
 	return made, nil
 }
 
 // Job implements api.Backend.
-func (b *Backend) Job(_ context.Context, _ poise.TenantID, nameOrID string) (client.Job, error) {
+func (b *Backend) Job(_ context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error) {
 	if err := b.begin(); err != nil {
 		return client.Job{}, err
 	}
 	defer b.mu.Unlock()
-	if j := b.find(nameOrID); j != nil {
+	if j := b.find(tenant, nameOrID); j != nil {
 		return *j, nil
 	}
 	return client.Job{}, missing("job", nameOrID)
 }
 
 // Jobs implements api.Backend.
-func (b *Backend) Jobs(_ context.Context, _ poise.TenantID, f client.JobFilter) (client.JobPage, error) {
+func (b *Backend) Jobs(_ context.Context, tenant poise.TenantID, f client.JobFilter) (client.JobPage, error) {
 	if err := b.begin(); err != nil {
 		return client.JobPage{}, err
 	}
@@ -169,7 +178,7 @@ func (b *Backend) Jobs(_ context.Context, _ poise.TenantID, f client.JobFilter) 
 	var newest []client.Job
 	for i := len(b.jobs) - 1; i >= 0; i-- {
 		j := &b.jobs[i]
-		if (f.State == "" || f.State == j.State) && (f.Name == "" || f.Name == j.Name) && (f.Node == "" || f.Node == j.Node) {
+		if (tenant == "" || j.Tenant == string(tenant)) && (f.State == "" || f.State == j.State) && (f.Name == "" || f.Name == j.Name) && (f.Node == "" || f.Node == j.Node) {
 			newest = append(newest, *j)
 		}
 	}
@@ -194,12 +203,12 @@ func page[T any](list []T, limit int, after string) ([]T, string, error) {
 }
 
 // Cancel implements api.Backend.
-func (b *Backend) Cancel(_ context.Context, _ poise.TenantID, nameOrID string) (client.Job, error) {
+func (b *Backend) Cancel(_ context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error) {
 	if err := b.begin(); err != nil {
 		return client.Job{}, err
 	}
 	defer b.mu.Unlock()
-	j := b.find(nameOrID)
+	j := b.find(tenant, nameOrID)
 	if j == nil {
 		return client.Job{}, missing("job", nameOrID)
 	}
@@ -251,7 +260,7 @@ func (b *Backend) RebuildClasses(context.Context) ([]client.Class, error) {
 }
 
 // Decisions implements api.Backend.
-func (b *Backend) Decisions(_ context.Context, f client.DecisionFilter) (client.DecisionPage, error) {
+func (b *Backend) Decisions(_ context.Context, tenant poise.TenantID, f client.DecisionFilter) (client.DecisionPage, error) {
 	if err := b.begin(); err != nil {
 		return client.DecisionPage{}, err
 	}
@@ -259,7 +268,7 @@ func (b *Backend) Decisions(_ context.Context, f client.DecisionFilter) (client.
 	var newest []client.DecisionRecord
 	for i := len(b.made) - 1; i >= 0; i-- {
 		r := &b.made[i]
-		if (f.Job == "" || f.Job == r.Name || f.Job == r.Decision.Job) && (f.Node == "" || f.Node == r.Decision.Node) && (f.Verdict == "" || f.Verdict == r.Decision.Verdict) {
+		if (tenant == "" || r.Tenant == string(tenant)) && (f.Job == "" || f.Job == r.Name || f.Job == r.Decision.Job) && (f.Node == "" || f.Node == r.Decision.Node) && (f.Verdict == "" || f.Verdict == r.Decision.Verdict) {
 			newest = append(newest, *r)
 		}
 	}
@@ -268,7 +277,7 @@ func (b *Backend) Decisions(_ context.Context, f client.DecisionFilter) (client.
 }
 
 // Events implements api.Backend.
-func (b *Backend) Events(ctx context.Context, after uint64, fn func(client.Event) error) error {
+func (b *Backend) Events(ctx context.Context, tenant poise.TenantID, after uint64, fn func(client.Event) error) error {
 	for {
 		if err := b.begin(); err != nil {
 			return err
@@ -276,10 +285,13 @@ func (b *Backend) Events(ctx context.Context, after uint64, fn func(client.Event
 		news, more := b.events[min(after, uint64(len(b.events))):], b.happened
 		b.mu.Unlock()
 		for _, e := range news {
+			after = e.Index
+			if e.Job != "" && b.jobOf(tenant, e.Job) == nil {
+				continue
+			}
 			if err := fn(e); err != nil {
 				return err
 			}
-			after = e.Index
 		}
 		select {
 		case <-ctx.Done():
@@ -287,6 +299,12 @@ func (b *Backend) Events(ctx context.Context, after uint64, fn func(client.Event
 		case <-more:
 		}
 	}
+}
+
+func (b *Backend) jobOf(tenant poise.TenantID, id string) *client.Job {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.find(tenant, id)
 }
 
 // Health implements api.Backend.

@@ -28,6 +28,8 @@ type Client struct {
 	address string // as a person reads it
 	base    string
 	http    *http.Client
+	token   string // shown with each request, "" = none
+	tenant  string // that requests are for, "" = the token's
 }
 
 // New gives a client of the daemon at an address: host:port, an http or https
@@ -107,6 +109,12 @@ func (c *Client) send(ctx context.Context, q call) (*http.Response, error) {
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.tenant != "" {
+		r.Header.Set(TenantHeader, c.tenant)
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {

@@ -1,0 +1,85 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/store"
+)
+
+// tenants are those that were created, as requests ask for them.
+type tenants struct {
+	list atomic.Pointer[[]poise.TenantID]
+}
+
+// know takes over what the state has.
+func (t *tenants) know(c *core) {
+	var list []poise.TenantID
+	for _, one := range c.loop.State().Policies().Tenants() {
+		list = append(list, one.ID)
+	}
+	t.list.Store(&list)
+}
+
+// Tenants implements api.Tenancy.
+func (d *Daemon) Tenants() []poise.TenantID { return *d.tenants.list.Load() }
+
+// CreateTenant implements api.Tenancy.
+func (d *Daemon) CreateTenant(ctx context.Context, id poise.TenantID) error {
+	// A crash may have left tokens of one that was removed.
+	if d.absent(id) {
+		if err := d.store.DeleteTokens(ctx, string(id)); err != nil {
+			return err
+		}
+	}
+	return d.durably(ctx, func(c *core) error {
+		if c.loop.State().Policies().Tenant(id) != nil {
+			return &poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("create tenant %q", id), Detail: "there is one of that name, expected a new name"}
+		}
+		return d.changeTenants(c, poise.TenantSet{Tenant: poise.Tenant{ID: id}})
+	})
+}
+
+// RemoveTenant implements api.Tenancy.
+func (d *Daemon) RemoveTenant(ctx context.Context, id poise.TenantID) error {
+	err := d.durably(ctx, func(c *core) error { return d.changeTenants(c, poise.TenantRemoved{Tenant: id}) })
+	if err != nil {
+		return err
+	}
+	return d.store.DeleteTokens(ctx, string(id))
+}
+
+func (d *Daemon) changeTenants(c *core, body poise.Body) error {
+	if err := c.event(body); err != nil {
+		return err
+	}
+	d.tenants.know(c)
+	c.publish()
+	return nil
+}
+
+func (d *Daemon) absent(id poise.TenantID) bool {
+	for _, other := range d.Tenants() {
+		if other == id {
+			return false
+		}
+	}
+	return true
+}
+
+// byName gives the job of a name that arrived last, of one tenant or of all.
+func (d *Daemon) byName(ctx context.Context, tenant poise.TenantID, name string) (store.JobRow, error) {
+	if tenant != "" {
+		return d.store.JobByName(ctx, string(tenant), name)
+	}
+	latest, err := d.store.JobByName(ctx, string(poise.DefaultTenant), name)
+	for _, t := range d.Tenants() {
+		row, err2 := d.store.JobByName(ctx, string(t), name)
+		if err2 == nil && (err != nil || row.Seq > latest.Seq) {
+			latest, err = row, nil
+		}
+	}
+	return latest, err
+}

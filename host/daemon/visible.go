@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// sight says which events a tenant may see.
+type sight struct {
+	tenant poise.TenantID // "" sees all
+	owner  func(ctx context.Context, job string) (poise.TenantID, error)
+	owners map[string]poise.TenantID // of jobs that were asked for
+}
+
+// maxOwners bounds what a sight remembers.
+const maxOwners = 10_000
+
+// ownerOf gives whose a job is; "" for one that the history does not have any
+// more.
+func (d *Daemon) ownerOf(ctx context.Context, job string) (poise.TenantID, error) {
+	row, err := d.store.Job(ctx, job)
+	if poise.KindOf(err) == poise.NotFound {
+		err = nil
+	}
+	return poise.TenantID(row.Tenant), err
+}
+
+// sees says whether a tenant may see an event. Nodes and classes are for all;
+// jobs and policies for their owner; what is made of all tenants' jobs, such as
+// the demand profile, is for none.
+func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
+	if s.tenant == "" {
+		return true, nil
+	}
+	switch b := body.(type) {
+	case poise.NodeJoined, poise.NodeChanged, poise.NodeMarked, poise.NodeLeft, poise.ModelBuilt:
+		return true, nil
+	case poise.JobSubmitted:
+		return b.Job.Tenant == s.tenant, nil
+	case poise.JobPlaced:
+		return s.owns(ctx, b.Placement.Job)
+	case poise.JobFinished:
+		return s.owns(ctx, b.Job)
+	case poise.JobRequeued:
+		return s.owns(ctx, b.Job)
+	case poise.JobWithdrawn:
+		return s.owns(ctx, b.Job)
+	case poise.PolicySet:
+		return b.Activation.Tenant == s.tenant, nil
+	case poise.PolicyRolledBack:
+		return b.Tenant == s.tenant, nil
+	case poise.PolicyCleared:
+		return b.Tenant == s.tenant, nil
+	case poise.PolicyQuarantined:
+		return b.Tenant == s.tenant, nil
+	case poise.TenantSet:
+		return b.Tenant.ID == s.tenant, nil
+	}
+	return false, nil
+}
+
+func (s *sight) owns(ctx context.Context, job poise.JobID) (bool, error) {
+	owner, ok := s.owners[string(job)]
+	if !ok {
+		var err error
+		if owner, err = s.owner(ctx, string(job)); err != nil {
+			return false, err
+		}
+		if s.owners == nil || len(s.owners) >= maxOwners {
+			s.owners = map[string]poise.TenantID{}
+		}
+		s.owners[string(job)] = owner
+	}
+	return owner == s.tenant, nil
+}
