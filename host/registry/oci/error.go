@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"oras.land/oras-go/v2/content"
@@ -28,7 +30,9 @@ func explain(op string, r ref, err error) error {
 	e := &poise.Error{Kind: poise.Invalid, Op: op, Detail: hint(r, err), Err: cleaned{err}}
 	var own *poise.Error
 	var response *errcode.ErrorResponse
-	var network net.Error
+	var request *url.Error
+	var connection *net.OpError
+	var system syscall.Errno
 	switch {
 	case errors.As(err, &own):
 		e.Kind = own.Kind
@@ -44,8 +48,10 @@ func explain(op string, r ref, err error) error {
 		e.Kind = poise.Limit
 	case differs(err):
 		e.Kind = poise.Invalid
-	case errors.As(err, &network):
+	case errors.As(err, &request), errors.As(err, &connection):
 		e.Kind = poise.Unavailable
+	case errors.As(err, &system):
+		e.Kind = poise.Internal
 	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -347,6 +348,20 @@ func TestTLS(t *testing.T) {
 	}
 	_, _, err = Pull(t.Context(), l.reference(), Options{PlainHTTP: &no})
 	refused(t, err, poise.Unavailable, "certificate")
+}
+
+// A registry that is busy for a moment is asked again.
+func TestBusy(t *testing.T) {
+	var asked atomic.Int32
+	l := newLiar(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) bool {
+		busy := asked.Add(1)%2 == 1
+		if busy {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return busy
+	})
+	p, _ := mustPull(t, l.reference(), Options{})
+	same(t, p, sample("1.0.0"))
 }
 
 // A registry that never answers is left when ctx ends.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -188,6 +189,16 @@ func TestHostileLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, poise.Invalid, "layer", "escapes")
+	f(func() {
+		if out, err := exec.Command("mkfifo", blob).CombinedOutput(); err != nil {
+			t.Fatalf("mkfifo: %v\n%s", err, out)
+		}
+	}, poise.Invalid, "layer", "expected a file")
+	f(func() {
+		if err := os.Mkdir(blob, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}, poise.Invalid, "layer", "is d---------, expected a file")
 	if _, _, err := Pull(t.Context(), reference, Options{}); err != nil {
 		t.Fatal(err)
 	}

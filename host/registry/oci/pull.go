@@ -3,6 +3,7 @@ package oci
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -46,11 +47,27 @@ func pull(ctx context.Context, r ref, o Options) (Plugin, Descriptor, error) {
 		return Plugin{}, Descriptor{}, err
 	}
 	defer root.Close()
-	from, err := oci.NewFromFS(ctx, root.FS())
+	from, err := oci.NewFromFS(ctx, regular{root.FS()})
 	if err != nil {
 		return Plugin{}, Descriptor{}, err
 	}
 	return read(ctx, from, r, o)
+}
+
+// regular is a file system of which only files are opened: to open a pipe would
+// wait for ever, whatever ctx says.
+type regular struct{ fs.FS }
+
+// Open opens a file.
+func (r regular) Open(name string) (fs.File, error) {
+	info, err := fs.Stat(r.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &poise.Error{Kind: poise.Invalid, Detail: fmt.Sprintf("%s: is %s, expected a file", name, info.Mode().Type())}
+	}
+	return r.FS.Open(name)
 }
 
 // read resolves the reference once; all that follows goes by digest.
