@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
@@ -59,7 +60,8 @@ type Backend interface {
 
 	// Assignments are the tasks that the external executor of a node is to run,
 	// and Report is what it says of one; the same report twice is one.
-	Assignments(ctx context.Context, node string) ([]client.Assignment, error)
+	// Where the list has the revision seen, it waits for the next one for a while.
+	Assignments(ctx context.Context, node string, seen uint64, wait time.Duration) (client.Assignments, error)
 	Report(ctx context.Context, placement string, report client.TaskReport) error
 
 	Health(ctx context.Context) client.Health

@@ -92,7 +92,7 @@ func TestRefusals(t *testing.T) {
 	f(422, "POST", "/v1/clusters", `{"name": "c"}`, "expected one of them")
 	f(422, "POST", "/v1/clusters", `{"nodes": [{"node": "n", "capacity": {"cpu": 1}}]}`, "name: missing")
 	f(422, "POST", "/v1/clusters", `{"name": "c", "nodes": [{"node": "n", "cluster": "d", "capacity": {"cpu": 1}}]}`, `nodes[0].cluster: "d", expected "c" or none`)
-	f(422, "POST", "/v1/placements/p/report", `{"state": "waiting"}`, "validation failed", `body.state: waiting: expected value to be one of "running, succeeded, failed, lost"`)
+	f(422, "POST", "/v1/placements/p/report", `{"state": "waiting"}`, "validation failed", `body.state: waiting: expected value to be one of "starting, running, succeeded, failed, lost"`)
 	f(422, "GET", "/v1/jobs/a/logs?stream=both", "", "validation failed", `query.stream: both: expected value to be one of "stdout, stderr"`)
 }
 

@@ -151,7 +151,9 @@ func tourNodes(t *testing.T, b *apitest.Backend, c *client.Client) {
 	page, err := c.Nodes(ctx, client.NodeFilter{State: client.NodeReady, Class: "cpu-general"})
 	equal(t, check(t, page, err).Nodes, []client.Node{n})
 	tasks, err := c.Assignments(ctx, "n1")
-	equal(t, check(t, tasks, err)[0].Placement, "p-id-1")
+	equal(t, check(t, tasks, err).Assignments[0].Placement, "p-id-1")
+	tasks, err = c.NextAssignments(ctx, "n1", tasks.Revision)
+	equal(t, check(t, tasks, err).Revision, uint64(1))
 	report := client.TaskReport{State: client.Failed, ExitCode: 143, Signal: "SIGTERM", Detail: "stopped", Ended: time.UnixMilli(5).UTC()}
 	check(t, 0, c.Report(ctx, "p/1", report))
 	equal(t, b.Reports()["p/1"], report)

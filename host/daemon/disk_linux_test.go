@@ -80,8 +80,8 @@ func TestDiskFull(t *testing.T) {
 	}
 	var all []client.Assignment
 	eventually(t, "assignments", func() bool {
-		var err error
-		all, err = w.Assignments(ctx, "e")
+		list, err := w.Assignments(ctx, "e")
+		all = list.Assignments
 		return err == nil && len(all) == tasks
 	})
 	big := job("big", "2000")

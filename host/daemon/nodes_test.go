@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -270,10 +271,11 @@ func assignment(w *world, node string) client.Assignment {
 	w.t.Helper()
 	var all []client.Assignment
 	eventually(w.t, "an assignment to "+node, func() bool {
-		var err error
-		if all, err = w.Assignments(w.t.Context(), node); err != nil {
+		list, err := w.Assignments(w.t.Context(), node)
+		if err != nil {
 			w.t.Fatal(err)
 		}
+		all = list.Assignments
 		return len(all) > 0
 	})
 	if len(all) != 1 {
@@ -334,6 +336,88 @@ func TestExecutor(t *testing.T) {
 	w.checkSums()
 }
 
+// Whoever asks for the next list hears of each change, and of nothing else.
+func TestExecutorWatches(t *testing.T) {
+	w := serve(t, folder(t), nil)
+	for _, name := range []string{"e", "other"} {
+		spec := client.NodeSpec{Name: name, Capacity: map[string]client.Quantity{"cpu": "2"}, Labels: map[string]string{"rack": name}}
+		if _, err := w.JoinNode(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := w.Assignments(t.Context(), "e")
+	if err != nil || len(list.Assignments) != 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	next := func(change func()) client.Assignment {
+		t.Helper()
+		heard := make(chan client.Assignments, 1)
+		go func() {
+			defer close(heard)
+			l, err := w.NextAssignments(t.Context(), "e", list.Revision)
+			if err != nil {
+				t.Error(err)
+			}
+			heard <- l
+		}()
+		change()
+		was := list.Revision
+		if list = <-heard; list.Revision == was || len(list.Assignments) != 1 {
+			t.Fatalf("%+v, expected another list than %d, of one task", list, was)
+		}
+		return list.Assignments[0]
+	}
+	on := func(node, name string) client.JobSpec {
+		j := job(name, "1")
+		j.Selectors = []client.Selector{{Key: "rack", Op: "In", Values: []string{node}}}
+		return j
+	}
+	report := func(r client.TaskReport) {
+		t.Helper()
+		if err := w.Report(t.Context(), list.Assignments[0].Placement, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var id string
+	a := next(func() {
+		w.submit(on("other", "theirs"))
+		id = w.submit(on("e", "ours"))[0].ID
+	})
+	if a.Acknowledged || a.Job != id {
+		t.Errorf("%+v, expected the task of %s", a, id)
+	}
+	if a = next(func() { report(client.TaskReport{State: client.Starting}) }); !a.Acknowledged || a.State != client.Starting {
+		t.Errorf("%+v, expected it acknowledged", a)
+	}
+	if j := w.job(id); j.State != client.Starting {
+		t.Errorf("%+v, expected that it does not run yet", j)
+	}
+	report(client.TaskReport{State: client.Starting})
+	if again, err := w.Assignments(t.Context(), "e"); err != nil || again.Revision != list.Revision {
+		t.Errorf("%+v, %v, expected %d as before", again, err, list.Revision)
+	}
+	if a = next(func() {
+		if _, err := w.Cancel(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}); !a.Stop {
+		t.Errorf("%+v, expected that it is to end", a)
+	}
+	_, err = w.NextAssignments(t.Context(), "nobody", 0)
+	refused(t, err, poise.NotFound, `node "nobody"`)
+
+	// A stop of the daemon lets go of who watches.
+	left := make(chan error, 1)
+	go func() {
+		_, err := w.NextAssignments(context.Background(), "e", list.Revision)
+		left <- err
+	}()
+	w.stop()
+	if err := <-left; poise.KindOf(err) != poise.Unavailable {
+		t.Errorf("%v, expected that the daemon is gone", err)
+	}
+}
+
 // An external node that leaves with a task and comes back is told to end it.
 func TestExecutorLeaves(t *testing.T) {
 	w := serve(t, folder(t), nil)
@@ -357,7 +441,8 @@ func TestExecutorLeaves(t *testing.T) {
 	refused(t, err, poise.Conflict, "it has joined anew")
 	var all []client.Assignment
 	eventually(t, "the old task told to end, and a new one", func() bool {
-		all, err = w.Assignments(t.Context(), "e")
+		list, err := w.Assignments(t.Context(), "e")
+		all = list.Assignments
 		return err == nil && len(all) == 2
 	})
 	for _, b := range all {
@@ -369,7 +454,8 @@ func TestExecutorLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "only the new one", func() bool {
-		all, err = w.Assignments(t.Context(), "e")
+		list, err := w.Assignments(t.Context(), "e")
+		all = list.Assignments
 		return err == nil && len(all) == 1 && !all[0].Stop
 	})
 	if j := w.job(id); j.State.Ended() {
@@ -409,8 +495,8 @@ func TestSilence(t *testing.T) {
 		t.Errorf("%+v, %v, expected it ready", got, err)
 	}
 	eventually(t, "the job placed", func() bool {
-		all, err := d.Assignments(ctx, "e")
-		return err == nil && len(all) == 1
+		list, err := d.Assignments(ctx, "e", 0, 0)
+		return err == nil && len(list.Assignments) == 1
 	})
 	state(client.NodeReady)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
@@ -178,9 +179,9 @@ func (b *Backend) LeaveCluster(_ context.Context, name string) error {
 }
 
 // Assignments implements api.Backend: every job that waits is for every node.
-func (b *Backend) Assignments(_ context.Context, node string) ([]client.Assignment, error) {
+func (b *Backend) Assignments(_ context.Context, node string, _ uint64, _ time.Duration) (client.Assignments, error) {
 	if _, err := b.change(node, func(*client.Node) error { return nil }); err != nil {
-		return nil, err
+		return client.Assignments{}, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -192,7 +193,7 @@ func (b *Backend) Assignments(_ context.Context, node string) ([]client.Assignme
 			Request: j.Spec.Request, Command: j.Spec.Command, Env: j.Spec.Env, Dir: j.Spec.Dir,
 		})
 	}
-	return list, nil
+	return client.Assignments{Revision: 1, Assignments: list}, nil
 }
 
 // Report implements api.Backend.

@@ -2,6 +2,12 @@ package client
 
 import "time"
 
+// Assignments are the tasks that an external executor is to run on its node.
+type Assignments struct {
+	Revision    uint64       `json:"revision" doc:"Another one for every other list, to ask for the next with"`
+	Assignments []Assignment `json:"assignments"`
+}
+
 // Assignment is a task that an external executor is to run on its node.
 type Assignment struct {
 	Placement string              `json:"placement" doc:"Identifies the task for good"`
@@ -16,12 +22,15 @@ type Assignment struct {
 	Command   []string            `json:"command,omitempty"`
 	Env       map[string]string   `json:"env,omitempty"`
 	Dir       string              `json:"dir,omitempty"`
-	Stop      bool                `json:"stop,omitempty" doc:"The job was cancelled: end the task and report how it ended"`
+	// An executor that has lost its memory does not start what it has acknowledged:
+	// it reports it lost.
+	Acknowledged bool `json:"acknowledged,omitempty" doc:"The executor has said that it has it; not to be started by one that does not remember it"`
+	Stop         bool `json:"stop,omitempty" doc:"The job was cancelled: end the task and report how it ended"`
 }
 
 // TaskReport is what an executor says of a task. The same report twice is one.
 type TaskReport struct {
-	State    JobState  `json:"state" enum:"running,succeeded,failed,lost"`
+	State    JobState  `json:"state" enum:"starting,running,succeeded,failed,lost" doc:"Starting acknowledges the task: it is on the executor's disk, and nothing runs yet"`
 	ExitCode int32     `json:"exit_code,omitempty" doc:"Of an ended task"`
 	Signal   string    `json:"signal,omitempty"`
 	Started  time.Time `json:"started,omitzero"`

@@ -53,9 +53,17 @@ func (c *Client) Heartbeat(ctx context.Context, name string, incarnation uint64)
 }
 
 // Assignments lists the tasks that the executor of a node is to run.
-func (c *Client) Assignments(ctx context.Context, node string) ([]Assignment, error) {
-	v, err := get[struct{ Assignments []Assignment }](ctx, c, nil, "nodes", node, "assignments")
-	return v.Assignments, err
+func (c *Client) Assignments(ctx context.Context, node string) (Assignments, error) {
+	return get[Assignments](ctx, c, nil, "nodes", node, "assignments")
+}
+
+// watchFor is how long the daemon is to wait for another list, in seconds.
+const watchFor = 20
+
+// NextAssignments lists them too, once there is another list than that of a
+// revision, or after 20 s.
+func (c *Client) NextAssignments(ctx context.Context, node string, seen uint64) (Assignments, error) {
+	return get[Assignments](ctx, c, params("seen", strconv.FormatUint(seen, 10), "wait", number(watchFor)), "nodes", node, "assignments")
 }
 
 // Report says how far a task has come.
