@@ -48,6 +48,7 @@ type Activation struct {
 
 	Index       uint64 // of the event that put it in force
 	Quarantined bool   // after too many faults: the failure rule decides
+	Since       Time   `json:",omitempty"` // when it came into quarantine
 }
 
 // SchedulerSet puts a Scheduler in force.
@@ -68,6 +69,7 @@ type PolicyCleared struct{ Tenant TenantID }
 type PolicyQuarantined struct {
 	Tenant      TenantID
 	Quarantined bool
+	Since       Time `json:",omitempty"` // 0 where it is lifted
 }
 
 // EventKind implements Body.

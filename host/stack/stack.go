@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/poise"
@@ -214,7 +215,7 @@ func (b *Builder) guest(ctx context.Context, s *poise.Scheduler, a *poise.Activa
 		return nil, &policy.Fault{Code: code, Plugin: a.Plugin + " " + a.Version, Digest: a.Digest, Detail: detail, Err: err}
 	}
 	if a.Quarantined {
-		return nil, &poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("plugin %q", a.Plugin+" "+a.Version), Detail: "in quarantine after faults in a row, expected to be probed again"}
+		return nil, quarantined(a)
 	}
 	bin, err := b.modules.Module(ctx, a.Digest)
 	if err != nil {
@@ -235,4 +236,16 @@ func (b *Builder) guest(ctx context.Context, s *poise.Scheduler, a *poise.Activa
 		return nil, err
 	}
 	return g, nil
+}
+
+// quarantined is why a plugin is not asked that faulted too often. It is part of
+// recorded decisions, so it says only what is recorded.
+func quarantined(a *poise.Activation) error {
+	whose := "of the cluster"
+	if a.Tenant != "" {
+		whose = fmt.Sprintf("of tenant %q", a.Tenant)
+	}
+	return &poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("policy %q %s", a.Plugin+" "+a.Version, whose), Detail: fmt.Sprintf(
+		"in quarantine since %s after faults in a row, rule %s; it is tried again from time to time",
+		time.UnixMilli(int64(a.Since)).UTC().Format(time.RFC3339), a.OnFailure)}
 }

@@ -102,7 +102,7 @@ func (p *Policies) Apply(ev poise.Event) error {
 			return noPolicy("quarantine", b.Tenant)
 		}
 		changed := *now
-		changed.Quarantined = b.Quarantined
+		changed.Quarantined, changed.Since = b.Quarantined, b.Since
 		stack := slices.Clone(p.stacks[b.Tenant])
 		stack[len(stack)-1] = &changed
 		p.stacks[b.Tenant] = stack
@@ -177,7 +177,7 @@ func (p *Policies) set(a poise.Activation, index uint64) error {
 	default:
 		return refuse(fmt.Sprintf("on failure: %q, expected %s, %s or %s", a.OnFailure, poise.RuleFallback, poise.RuleReject, poise.RuleLastGood))
 	}
-	a.Index, a.Quarantined, a.Params = index, false, maps.Clone(a.Params)
+	a.Index, a.Quarantined, a.Since, a.Params = index, false, 0, maps.Clone(a.Params)
 	stack := append(slices.Clone(p.stacks[a.Tenant]), &a)
 	p.keep(a.Tenant, stack[max(0, len(stack)-maxHistory):])
 	return nil
