@@ -16,12 +16,13 @@ var verdictNames = [...]string{"placed", "fits, but not now", "never fits the pr
 func (v Verdict) String() string { return verdictNames[v] }
 
 // Decision records one attempt to place a job, with all that is needed to
-// explain it. Snapshot, configuration and seed give the same Decision again.
+// explain it. Snapshot, configuration and seed give the same Decision again. The
+// history keeps it as JSON, where a list that is empty takes no room.
 type Decision struct {
 	Job     JobID
 	Verdict Verdict
 	Node    string   // "" unless placed
-	Devices []uint16 // indexes of the chosen devices, ascending
+	Devices []uint16 `json:",omitempty"` // indexes of the chosen devices, ascending
 
 	Policy  string
 	Ties    string // name of the tie rule
@@ -32,7 +33,7 @@ type Decision struct {
 	Fitting int    // nodes that passed the filters
 
 	// Plugins are the plugins that were asked, and what they used.
-	Plugins []PluginUse
+	Plugins []PluginUse `json:",omitempty"`
 	// Fault is why a policy's answer is not in this decision, "" = none failed.
 	Fault string
 
@@ -42,16 +43,16 @@ type Decision struct {
 
 	// Reasons are the distinct reasons of the refused nodes, in no order that
 	// matters, where the job was not placed: what could help it.
-	Reasons []Reason
+	Reasons []Reason `json:",omitempty"`
 
 	// Filled where the full decision was asked for.
-	Refused []ReasonCount // by falling count, then code, then dimension
-	LeftOut []LeftOut     // of these, what the model of node classes showed without a look at the node
-	Nearest *Miss         // nil when placed
-	Ranked  []Ranked      // the best candidates, best first; all of them where everything was asked for
+	Refused []ReasonCount `json:",omitempty"` // by falling count, then code, then dimension
+	LeftOut []LeftOut     `json:",omitempty"` // of these, what the model of node classes showed without a look at the node
+	Nearest *Miss         `json:",omitempty"` // nil when placed
+	Ranked  []Ranked      `json:",omitempty"` // the best candidates, best first; all of them where everything was asked for
 
 	// Refusals are all refused nodes, by name, where everything was asked for.
-	Refusals []Refusal
+	Refusals []Refusal `json:",omitempty"`
 }
 
 // ReasonCount is how many nodes were refused for one reason.
@@ -102,11 +103,11 @@ type Miss struct {
 type Ranked struct {
 	Node    string
 	Tier    uint8
-	Loss    float64 // rounded as ranked
-	Devices []uint16
+	Loss    float64   // rounded as ranked
+	Devices []uint16  `json:",omitempty"`
 	Formula string    // "spread", "demand", or the name of another scorer
-	Columns []Column  // empty for scorers that do not explain themselves
-	Seen    []Reading // what plugins saw of the node
+	Columns []Column  `json:",omitempty"` // empty for scorers that do not explain themselves
+	Seen    []Reading `json:",omitempty"` // what plugins saw of the node
 }
 
 // Reading is one value that a plugin saw, as a person reads it: a column of the
