@@ -46,9 +46,11 @@ func explain(op string, r ref, err error) error {
 		e.Kind = poise.NotFound
 	case errors.Is(err, errdef.ErrSizeExceedsLimit), errors.Is(err, errdef.ErrTooManyPages):
 		e.Kind = poise.Limit
+	case errors.As(err, &request):
+		e.Kind = poise.Unavailable // also where the answer ended too early to be one
 	case differs(err):
 		e.Kind = poise.Invalid
-	case errors.As(err, &request), errors.As(err, &connection):
+	case errors.As(err, &connection):
 		e.Kind = poise.Unavailable
 	case errors.As(err, &system):
 		e.Kind = poise.Internal
