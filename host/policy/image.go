@@ -8,8 +8,9 @@ import (
 
 // image is the state that an instance goes back to: all that a guest can change.
 type image struct {
-	memory  []byte
-	runs    []run // of memory, in order and without gaps
+	size    int    // of the memory
+	memory  []byte // empty where the instance's pages have it
+	runs    []run  // of memory, in order and without gaps
 	globals []uint64
 	wasi    wasi
 }
@@ -60,8 +61,13 @@ func (in *instance) seal() error {
 		f := *in.dead
 		return &f
 	}
-	in.image.memory = append(in.image.memory[:0], in.memory()...)
-	in.image.runs = runsOf(in.image.memory)
+	memory := in.memory()
+	in.image.size = len(memory)
+	in.image.memory, in.image.runs = in.image.memory[:0], nil
+	if in.pages == nil || !in.pages.seal(memory) {
+		in.image.memory = append(in.image.memory, memory...)
+		in.image.runs = runsOf(memory)
+	}
 	in.image.globals = in.image.globals[:0]
 	for _, g := range in.state {
 		in.image.globals = append(in.image.globals, g.Get())
@@ -80,11 +86,15 @@ func (in *instance) seal() error {
 // instance is dead: it is of no more use.
 func (in *instance) restore(keepFrom, keepTo uint32) bool {
 	mem := in.memory()
-	if in.dead != nil || len(mem) != len(in.image.memory) {
+	if in.dead != nil || len(mem) != in.image.size {
 		return false
 	}
-	in.image.restore(mem, 0, int(keepFrom))
-	in.image.restore(mem, int(keepTo), len(mem))
+	if len(in.image.memory) > 0 {
+		in.image.restore(mem, 0, int(keepFrom))
+		in.image.restore(mem, int(keepTo), len(mem))
+	} else if in.pages != nil && !(in.pages.restore(0, int(keepFrom)) && in.pages.restore(int(keepTo), len(mem))) {
+		return false
+	}
 	for i, g := range in.state {
 		g.Set(in.image.globals[i])
 	}
