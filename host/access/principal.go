@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -32,7 +33,7 @@ func (p Principal) May(a Action) error {
 	if p.Role.Allows(a) {
 		return nil
 	}
-	return &poise.Error{Kind: poise.Denied, Detail: fmt.Sprintf("role: %q, expected one that may %s", string(p.Role), a)}
+	return &poise.Error{Kind: poise.Denied, Detail: fmt.Sprintf("role: %q, expected one that may %s", string(p.Role), strings.ReplaceAll(string(a), "-", " "))}
 }
 
 // ActFor gives the caller as one that acts for a tenant alone. One that belongs

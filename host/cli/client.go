@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,40 +11,6 @@ import (
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/config"
 )
-
-// remote says where the daemon is that a command speaks to.
-type remote struct {
-	address string
-	dataDir string
-}
-
-// addFlags lets cmd and the commands below it say where the daemon is.
-func (r *remote) addFlags(cmd *cobra.Command) {
-	f := cmd.PersistentFlags()
-	f.StringVar(&r.address, "address", "", "the daemon's host:port, URL or socket (default $POISE_ADDRESS, else its socket in the data directory)")
-	f.StringVar(&r.dataDir, "data-dir", "", "the daemon's data directory (default $POISE_DATA_DIR, else that of poise serve)")
-}
-
-// dial gives a client of the daemon. What is said on the command line counts
-// before the environment, and an address before a directory.
-func (r *remote) dial() (*client.Client, error) {
-	address := r.address
-	if address == "" && r.dataDir == "" {
-		address = os.Getenv("POISE_ADDRESS")
-	}
-	if address == "" {
-		socket, err := socketIn(r.dataDir, os.Environ())
-		if err != nil {
-			return nil, err
-		}
-		address = "unix:" + socket
-	}
-	c, err := client.New(address)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return c, nil
-}
 
 // socketIn gives the socket of a daemon as the daemon's own settings have it:
 // that in dataDir, or where the environment says, or the default one.

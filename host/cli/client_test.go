@@ -30,7 +30,7 @@ func remoteDaemon(t *testing.T) *far {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("POISE_DATA_DIR", dir)
-	t.Setenv("POISE_ADDRESS", "")
+	t.Setenv("POISE_SERVER", "")
 	l, err := net.Listen("unix", filepath.Join(dir, "poise.sock"))
 	if err != nil {
 		t.Fatal(err)
@@ -376,15 +376,15 @@ func TestWhereTheDaemonIs(t *testing.T) {
 	empty := t.TempDir()
 	gone := "poise: daemon is not reachable at " + filepath.Join(empty, "poise.sock") + ": start it with poise serve\n"
 	d.prints(gone, 5, "job", "list", "--data-dir", empty)
-	d.prints("poise: daemon is not reachable at 127.0.0.1:1: start it with poise serve\n", 5, "class", "list", "--address", "127.0.0.1:1")
-	t.Setenv("POISE_ADDRESS", "127.0.0.1:1")
+	d.prints("poise: daemon is not reachable at 127.0.0.1:1: start it with poise serve\n", 5, "class", "list", "--server", "127.0.0.1:1")
+	t.Setenv("POISE_SERVER", "127.0.0.1:1")
 	d.run(5, "job", "list")
 	d.prints(gone, 5, "plan", "--cpu", "1", "--data-dir", empty)
-	t.Setenv("POISE_ADDRESS", "")
+	t.Setenv("POISE_SERVER", "")
 	d.run(0, "job", "list")
-	_, errs := d.run(2, "job", "list", "--address", "::x")
+	_, errs := d.run(2, "job", "list", "--server", "::x")
 	if !strings.Contains(errs, "expected host:port, an http URL or the path of a socket") {
-		t.Errorf("address: %s", errs)
+		t.Errorf("server: %s", errs)
 	}
 	f := func(want, dataDir string, environ ...string) {
 		t.Helper()

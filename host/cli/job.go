@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,9 +53,17 @@ func newJobList(s Streams, r *remote) *cobra.Command {
 func printJobs(s Streams, o output, jobs []client.Job) error {
 	return o.print(s.Out, jobs, func(w io.Writer) error {
 		t := rows{{"NAME", "ID", "STATE", "NODE", "PRIORITY", "SUBMITTED", "REASON"}}
+		several := slices.ContainsFunc(jobs, func(j client.Job) bool { return j.Tenant != jobs[0].Tenant })
+		if several {
+			t[0] = slices.Insert(t[0], 0, "TENANT")
+		}
 		for i := range jobs {
 			j := &jobs[i]
-			t.add(j.Name, j.ID, string(j.State), j.Node, fmt.Sprint(j.Spec.Priority), moment(j.Submitted), j.Reason+j.Detail)
+			cells := []string{j.Name, j.ID, string(j.State), j.Node, fmt.Sprint(j.Spec.Priority), moment(j.Submitted), j.Reason + j.Detail}
+			if several {
+				cells = slices.Insert(cells, 0, j.Tenant)
+			}
+			t.add(cells...)
 		}
 		return t.write(w, "jobs")
 	})
