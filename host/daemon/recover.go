@@ -21,8 +21,7 @@ type history interface {
 	Snapshots(ctx context.Context) ([]store.SnapshotInfo, error)
 	Snapshot(ctx context.Context, seq uint64) ([]byte, error)
 	Read(ctx context.Context, from uint64, f func(store.Record) error) error
-	Job(ctx context.Context, id string) (store.JobRow, error)
-	Placements(ctx context.Context, job string) ([]store.PlacementRow, error)
+	Unfinished(ctx context.Context, states ...string) ([]store.JobRow, []store.PlacementRow, error)
 }
 
 var _ history = (*store.Store)(nil)
@@ -106,12 +105,23 @@ func restoreFrom(ctx context.Context, s history, snapshot uint64, settings state
 // readJobs takes from the history what an engine needs to know of the jobs that
 // have not ended.
 func (r *recovered) readJobs(ctx context.Context, s history) error {
+	rows, open, err := s.Unfinished(ctx, stateWaiting, stateStarting, stateRunning)
+	if err != nil {
+		return err
+	}
+	known, places := map[string]*store.JobRow{}, map[string][]store.PlacementRow{}
+	for i := range rows {
+		known[rows[i].ID] = &rows[i]
+	}
+	for _, p := range open {
+		places[p.Job] = append(places[p.Job], p)
+	}
 	for _, j := range r.state.All() {
-		row, err := s.Job(ctx, string(j.ID))
-		if err != nil {
-			return err
+		row := known[string(j.ID)]
+		if row == nil {
+			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Detail: "it waits or runs, and the history has it not so"}
 		}
-		live := &liveJob{row: row, cancelled: row.Reason == cancelled}
+		live := &liveJob{row: *row, cancelled: row.Reason == cancelled}
 		if err := json.Unmarshal(row.Body, &live.spec); err != nil {
 			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Err: err}
 		}
@@ -122,12 +132,8 @@ func (r *recovered) readJobs(ctx context.Context, s history) error {
 			live.row.Decision = nil
 		}
 		if !j.Waiting() {
-			places, err := s.Placements(ctx, string(j.ID))
-			if err != nil {
-				return err
-			}
-			last, ok := lastPlace(places)
-			if !ok || last.Node != row.Node || last.Ended != 0 {
+			last, ok := lastPlace(places[row.ID])
+			if !ok || last.Node != row.Node {
 				return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Detail: "it runs, and the history has no placement of it"}
 			}
 			live.place = last

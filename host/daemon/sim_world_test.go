@@ -82,16 +82,19 @@ func (a *archive) Read(_ context.Context, from uint64, f func(store.Record) erro
 	return nil
 }
 
-func (a *archive) Job(_ context.Context, id string) (store.JobRow, error) {
-	row, ok := a.jobs[id]
-	if !ok {
-		return row, &poise.Error{Kind: poise.NotFound, Op: id, Detail: "not in the store"}
+func (a *archive) Unfinished(_ context.Context, states ...string) (jobs []store.JobRow, open []store.PlacementRow, _ error) {
+	for id, row := range a.jobs {
+		if !slices.Contains(states, row.State) {
+			continue
+		}
+		jobs = append(jobs, row)
+		for _, p := range a.places[id] {
+			if p.Ended == 0 {
+				open = append(open, p)
+			}
+		}
 	}
-	return row, nil
-}
-
-func (a *archive) Placements(_ context.Context, job string) ([]store.PlacementRow, error) {
-	return slices.Collect(maps.Values(a.places[job])), nil
+	return jobs, open, nil
 }
 
 // land makes the first batch durable, or says what is wrong with it.

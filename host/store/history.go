@@ -69,17 +69,7 @@ func (s *Store) job(ctx context.Context, op, query string, args ...any) (JobRow,
 // Placements lists the placements of a job in their order.
 func (s *Store) Placements(ctx context.Context, job string) ([]PlacementRow, error) {
 	rows, err := s.reads.QueryContext(ctx, "SELECT id, job, node, devices, placed, started, ended, state, decision FROM placements WHERE job = ? ORDER BY placed, id", job)
-	placements, err := collect(rows, err, func(r *sql.Rows, p *PlacementRow) error {
-		var devices string
-		var decision int64
-		err := r.Scan(&p.ID, &p.Job, &p.Node, &devices, &p.Placed, &p.Started, &p.Ended, &p.State, &decision)
-		if err != nil {
-			return err
-		}
-		p.Decision = uint64(decision)
-		p.Devices, err = parseDevices(devices)
-		return err
-	})
+	placements, err := collect(rows, err, scanPlacement)
 	return placements, failure(fmt.Sprintf("list placements of job %q", job), err)
 }
 

@@ -172,6 +172,35 @@ func TestLimit(t *testing.T) {
 	f(1001, 1000)
 }
 
+// Jobs that wait or run come back with the one placement that has not ended.
+func TestUnfinished(t *testing.T) {
+	s := open(t, t.TempDir())
+	put(t, s, Batch{
+		Jobs: []JobRow{
+			{ID: "j1", State: "waiting"}, {ID: "j2", State: "running", Body: []byte("{}")}, {ID: "j3", State: "succeeded"}, {ID: "j4", State: "starting"},
+		},
+		Placements: []PlacementRow{
+			{ID: "p1", Job: "j1", Ended: 5}, {ID: "p2", Job: "j2", Ended: 5}, {ID: "p3", Job: "j2", Devices: []uint16{1}, Decision: 7},
+			{ID: "p4", Job: "j3", Ended: 5}, {ID: "p5", Job: "j4"}, {ID: "p6", Job: "j3"},
+		},
+	})
+	jobs, placed, err := s.Unfinished(t.Context(), "waiting", "starting", "running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	for _, p := range placed {
+		ids = append(ids, p.ID)
+	}
+	slices.Sort(ids)
+	if want := []string{"j1", "j2", "j4", "p3", "p5"}; !slices.Equal(ids, want) {
+		t.Errorf("%v, expected %v", ids, want)
+	}
+}
+
 // No page of history reads or sorts the whole table.
 func TestQueryPlans(t *testing.T) {
 	s := open(t, t.TempDir())
@@ -202,6 +231,8 @@ func TestQueryPlans(t *testing.T) {
 	f(selectJob+" WHERE tenant = 'a' AND name = 'n' ORDER BY seq DESC, id DESC LIMIT 1", "jobs_name")
 	f("SELECT id FROM jobs WHERE state IN ('a', 'b') AND (changed, id) < (5, 'x') LIMIT 1", "jobs_changed")
 	f("SELECT * FROM placements WHERE job = 'a' ORDER BY placed, id", "placements_job")
+	f(selectJob+" WHERE state IN ('a', 'b')", "jobs_")
+	f(selectOpen+" WHERE j.state IN ('a', 'b')", "placements_job")
 	f(selectDecision+" WHERE job = 'a' AND seq BETWEEN 1 AND 5 ORDER BY seq LIMIT 1", "decisions_job")
 	f("SELECT tenant, key FROM keys ORDER BY at DESC, tenant DESC, key DESC LIMIT 1 OFFSET 1", "keys_at")
 }
