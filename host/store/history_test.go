@@ -180,8 +180,12 @@ func TestUnfinished(t *testing.T) {
 			{ID: "j1", State: "waiting"}, {ID: "j2", State: "running", Body: []byte("{}")}, {ID: "j3", State: "succeeded"}, {ID: "j4", State: "starting"},
 		},
 		Placements: []PlacementRow{
-			{ID: "p1", Job: "j1", Ended: 5}, {ID: "p2", Job: "j2", Ended: 5}, {ID: "p3", Job: "j2", Devices: []uint16{1}, Decision: 7},
-			{ID: "p4", Job: "j3", Ended: 5}, {ID: "p5", Job: "j4"}, {ID: "p6", Job: "j3"},
+			{ID: "p1", Job: "j1", Ended: 5},
+			{ID: "p2", Job: "j2", Ended: 5},
+			{ID: "p3", Job: "j2", Devices: []uint16{1}, Decision: 7},
+			{ID: "p4", Job: "j3", Ended: 5},
+			{ID: "p5", Job: "j4"},
+			{ID: "p6", Job: "j3"},
 		},
 	})
 	jobs, placed, err := s.Unfinished(t.Context(), "waiting", "starting", "running")
