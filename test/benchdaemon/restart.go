@@ -84,11 +84,25 @@ func once[T any](b *bench, dir, kind string, args ...string) (v T, err error) {
 
 // history runs so many jobs to their end, has others run and wait, and dies.
 func (h *host) history(n int) error {
+	ended := make(chan struct{})
+	left := n
+	h.options.Written = func(group []store.Batch) {
+		for _, b := range group {
+			for _, j := range b.Jobs {
+				if j.ExitCode == nil {
+					continue
+				}
+				if left--; left == 0 {
+					close(ended)
+				}
+			}
+		}
+	}
 	return h.within(func(ctx context.Context, d *daemon.Daemon) error {
 		if _, err := load(func(int) submitter { return within{d} }, 0, n, together); err != nil {
 			return err
 		}
-		time.Sleep(settled)
+		<-ended
 		if err := there(ctx, d, runs, waits); err != nil {
 			return err
 		}
