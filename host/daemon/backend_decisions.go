@@ -10,7 +10,6 @@ import (
 	"github.com/poise-sched/poise/host/api"
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/store"
 )
 
@@ -71,8 +70,8 @@ func decisionView(body []byte) (*client.Decision, error) {
 	return client.NewDecision(&decision), nil
 }
 
-// Plan implements api.Backend: a dry run on the live state, on the pipeline that
-// decides. Where that is at work elsewhere it is not waited for.
+// Plan implements api.Backend: a dry run on the live state, under the policy that
+// decides.
 func (d *Daemon) Plan(ctx context.Context, tenant poise.TenantID, spec client.JobSpec) (client.Why, error) {
 	read, err := api.ParseJob(spec)
 	if err != nil {
@@ -83,20 +82,11 @@ func (d *Daemon) Plan(ctx context.Context, tenant poise.TenantID, spec client.Jo
 	if j.Name == "" {
 		j.Name = "plan"
 	}
-	w := client.Why{}
-	err = d.do(ctx, func(c *core) error {
-		draft, err := c.loop.State().Draft(&j, c.now())
-		if err != nil {
-			return err
-		}
-		decision, err := c.loop.Try(draft, sched.Full)
-		if err != nil {
-			return err
-		}
-		w.Decision, w.At = client.NewDecision(&decision), client.At(c.now())
-		return nil
-	})
-	w.Job = client.Job{ID: string(j.ID), Name: j.Name, Tenant: string(j.Tenant), State: client.Waiting, Spec: spec}
+	w := client.Why{Job: client.Job{ID: string(j.ID), Name: j.Name, Tenant: string(j.Tenant), State: client.Waiting, Spec: spec}}
+	decision, at, err := d.try(ctx, &j)
+	if err == nil {
+		w.Decision, w.At = client.NewDecision(&decision), client.At(at)
+	}
 	return w, err
 }
 

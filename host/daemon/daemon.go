@@ -61,6 +61,8 @@ type Daemon struct {
 	follows  follows
 	tenants  tenants
 	changing sync.Mutex // of what is in force
+	saving   sync.Mutex // of snapshot files
+	dry      dryRuns
 	metrics  *telemetry.Metrics
 
 	registry *prometheus.Registry
@@ -284,6 +286,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return d.watchNodes(ctx) })
 	g.Go(func() error { return d.meter(ctx) })
+	g.Go(func() error { return d.retain(ctx) })
 	d.ready.Store(true)
 	defer d.ready.Store(false)
 	return g.Wait()
@@ -352,6 +355,7 @@ func (d *Daemon) Close() error {
 	if d.sim != nil {
 		_ = d.sim.Close()
 	}
+	d.dry.close()
 	d.builder.Close(context.Background())
 	return d.store.Close()
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/journal"
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/snapshot"
 	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
@@ -25,10 +27,11 @@ type ReplayOptions struct {
 // Replayed is the outcome of a replay.
 type Replayed struct {
 	Decisions int    // made again and equal
-	Recorded  int    // of plugins, checked against their recorded answers only
+	Recorded  int    // of these, with the answers of plugins taken from the records
+	Snapshots int    // that the events led to again
 	Index     uint64 // of the first difference, 0 = none
-	Job       string
-	Field     string // what differs
+	Job       string // whose decision differs, "" = it is no decision
+	Field     string // what differs: where an input does, that
 	Was, Is   string
 }
 
@@ -41,205 +44,277 @@ func Replay(ctx context.Context, c *config.Config, o ReplayOptions) (*Replayed, 
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
+	return replayStore(ctx, s, c, o)
+}
+
+func replayStore(ctx context.Context, s *store.Store, c *config.Config, o ReplayOptions) (*Replayed, error) {
 	if last := s.Last(); o.To == 0 || o.To > last {
 		o.To = last
 	}
 	if o.From == 0 || o.From > o.To {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "replay", Detail: fmt.Sprintf("from: %d, expected 1 to %d", o.From, o.To)}
 	}
-	r := &replay{options: o, out: &Replayed{}, bySnapshot: map[uint64][]*poise.Decision{}, commits: map[poise.JobID]uint64{}, pipelines: map[poise.TenantID]*sched.Pipeline{}}
-	r.builder = builder(c, o.Compile, s)
+	r := &replay{
+		options: o, out: &Replayed{}, store: s, bySnapshot: map[uint64][]*made{}, byCommit: map[uint64]*made{}, snapshots: map[uint64]bool{},
+		pipelines: map[poise.TenantID]*plans{}, builder: builder(c, o.Compile, s),
+	}
 	defer r.builder.Close(ctx)
 	defer r.forget()
-	if err := r.open(ctx, s); err != nil {
+	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	return r.out, r.run(ctx, s)
-}
-
-// forget drops the pipelines: other policies are in force.
-func (r *replay) forget() {
-	for _, st := range r.stacks {
-		st.Close()
-	}
-	r.stacks, r.pipelines = nil, map[poise.TenantID]*sched.Pipeline{}
-}
-
-// pipeline gives the policy that planned a tenant's jobs at this moment.
-func (r *replay) pipeline(ctx context.Context, tenant poise.TenantID) (*sched.Pipeline, error) {
-	if r.state.Policies().Activation(tenant) == nil {
-		tenant = ""
-	}
-	if p := r.pipelines[tenant]; p != nil {
-		return p, nil
-	}
-	st, err := r.builder.Build(ctx, r.state.Policies(), tenant)
-	if err != nil {
+	if err := r.check(ctx); err != nil { // what was decided on the state to begin with
 		return nil, err
 	}
-	p := sched.NewPipeline(st.Policy)
-	r.stacks, r.pipelines[tenant] = append(r.stacks, st), p
-	return p, nil
+	err := forward(ctx, s, r.state, o.To, func(ev poise.Event) error { return r.event(ctx, ev) })
+	if err == errStop {
+		err = nil
+	}
+	return r.out, err
 }
+
+// made is a decision that was made, as it is recorded.
+type made struct {
+	poise.Decision
+	commit uint64
+	at     uint64 // index of the last event that it had seen
+}
+
+// overtaken says whether the policy in force had an answer each time, and a change
+// was faster.
+func (d *made) overtaken() bool { return strings.HasPrefix(d.Fault, loop.Overtaken) }
 
 // replay is a replay under way.
 type replay struct {
 	options    ReplayOptions
 	out        *Replayed
+	store      *store.Store
 	state      *state.State
+	policies   *state.Policies // that the pipelines are of
 	builder    *stack.Builder
-	pipelines  map[poise.TenantID]*sched.Pipeline // by the tenant whose activation is on top
-	stacks     []*stack.Stack                     // of the pipelines
-	bySnapshot map[uint64][]*poise.Decision       // by the last event that the snapshot had seen
-	commits    map[poise.JobID]uint64
-	done       bool
+	pipelines  map[poise.TenantID]*plans // by the tenant whose activation is on top
+	bySnapshot map[uint64][]*made
+	byCommit   map[uint64]*made
+	snapshots  map[uint64]bool // to be met on the way
+}
+
+// plans are the policy of a tenant, and its pipelines.
+type plans struct {
+	stack    *stack.Stack
+	pipeline *sched.Pipeline
+	rungs    []*rung // see rungs
 }
 
 // open reads the decisions and the state to begin with.
-func (r *replay) open(ctx context.Context, s *store.Store) error {
+func (r *replay) open(ctx context.Context) error {
 	earliest := r.options.From - 1
 	for q := (store.DecisionQuery{From: r.options.From, To: r.options.To, Limit: 1000}); q.From <= q.To; {
-		rows, err := s.Decisions(ctx, q)
+		rows, err := r.store.Decisions(ctx, q)
 		if err != nil {
 			return err
 		}
 		for i := range rows {
-			d := &poise.Decision{}
-			if err := json.Unmarshal(rows[i].Body, d); err != nil {
+			d := &made{commit: rows[i].Seq, at: rows[i].Snapshot}
+			if err := json.Unmarshal(rows[i].Body, &d.Decision); err != nil {
 				return fmt.Errorf("decision %d: %w", rows[i].Seq, err)
 			}
-			r.bySnapshot[rows[i].Snapshot] = append(r.bySnapshot[rows[i].Snapshot], d)
-			r.commits[d.Job] = rows[i].Seq
-			earliest = min(earliest, rows[i].Snapshot)
+			if d.overtaken() { // decided where it was committed
+				d.at = d.commit - 1
+			}
+			r.bySnapshot[d.at] = append(r.bySnapshot[d.at], d)
+			r.byCommit[d.commit] = d
+			earliest = min(earliest, d.at)
 			q.From = rows[i].Seq + 1
 		}
 		if len(rows) < q.Limit {
 			break
 		}
 	}
-	settings := state.Settings{}
-	infos, err := s.Snapshots(ctx)
+	infos, err := r.store.Snapshots(ctx)
 	if err != nil {
 		return err
 	}
-	infos = slices.DeleteFunc(infos, func(i store.SnapshotInfo) bool { return i.Seq > earliest })
-	if r.state, err = state.New(settings); err != nil {
-		return err
+	for _, i := range infos {
+		r.snapshots[i.Seq] = true
 	}
-	if n := len(infos); n > 0 {
-		body, err := s.Snapshot(ctx, infos[n-1].Seq)
-		if err != nil {
+	r.state, err = baseAt(ctx, r.store, earliest)
+	return err
+}
+
+// event checks what an event led to.
+func (r *replay) event(ctx context.Context, ev poise.Event) error {
+	if d := r.byCommit[ev.Index]; d != nil {
+		placed, _ := ev.Body.(poise.JobPlaced)
+		was, is := placedText(&poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}), placedText(&placed.Placement)
+		if was != is {
+			return r.differs(d, "event that commits it", was, is)
+		}
+	}
+	if r.snapshots[ev.Index] {
+		if err := r.meet(ctx, ev.Index); err != nil {
 			return err
 		}
-		if r.state, err = journal.DecodeState(body, settings); err != nil {
+	}
+	return r.check(ctx)
+}
+
+func placedText(p *poise.Placement) string {
+	return fmt.Sprintf("job %s on %q, devices %v", p.Job, p.Node, p.Devices)
+}
+
+// meet compares the state to the one that was written down at this index.
+func (r *replay) meet(ctx context.Context, index uint64) error {
+	was, err := r.store.Snapshot(ctx, index)
+	if err != nil {
+		return err
+	}
+	is, err := journal.EncodeState(r.state)
+	if err != nil {
+		return err
+	}
+	field, a, b, err := firstDifference(was, is)
+	if err != nil {
+		return fmt.Errorf("snapshot %d: %w", index, err)
+	}
+	if field != "" {
+		r.out.Index, r.out.Field, r.out.Was, r.out.Is = index, "snapshot: "+field, a, b
+		return errStop
+	}
+	r.out.Snapshots++
+	return nil
+}
+
+// check makes the decisions again that were made on the state as it is now.
+func (r *replay) check(ctx context.Context) error {
+	for _, was := range r.bySnapshot[r.state.Index()] {
+		if err := r.again(ctx, was); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run applies the events and decides wherever a decision was made.
-func (r *replay) run(ctx context.Context, s *store.Store) error {
-	if err := r.decide(ctx); err != nil {
+// again makes one decision again. errStop ends the replay.
+func (r *replay) again(ctx context.Context, was *made) error {
+	job := r.state.Job(was.Job)
+	if job == nil || !job.Waiting() {
+		return r.differs(was, "job", "waiting", "not waiting")
+	}
+	if err := r.submitted(ctx, was, job); err != nil {
 		return err
 	}
-	next := r.state.Index() + 1
-	err := s.Read(ctx, next, func(rec store.Record) error {
-		if rec.Seq != next {
-			return &poise.Error{Kind: poise.NotFound, Op: "replay", Detail: fmt.Sprintf("event %d: retention has cut it, expected an unbroken log from %d on", next, next)}
-		}
-		next++
-		if r.done || rec.Seq > r.options.To {
-			return errStop
-		}
-		ev, err := journal.Decode(journal.Entry{Index: rec.Seq, At: poise.Time(rec.At), Kind: rec.Kind, Schema: rec.Schema, Body: rec.Body})
-		if err != nil {
+	p, err := r.plans(ctx, job.Tenant)
+	if err != nil {
+		return err
+	}
+	if n, want := len(was.Ranked), min(was.Fitting, sched.ShortList); n != want {
+		return r.differs(was, "ranking", fmt.Sprintf("%d nodes", n), fmt.Sprintf("%d of %d that fit", want, was.Fitting))
+	}
+	for i := range p.stack.Layers {
+		if err := r.intact(ctx, was, p.stack.Layers[i].Activation); err != nil {
 			return err
 		}
-		before := r.state.Policies()
-		if err := r.state.Apply(ev); err != nil {
-			return err
+	}
+	var is poise.Decision
+	recorded := len(was.Plugins) > 0 && !r.options.RerunGuests
+	switch {
+	case recorded:
+		var field string
+		if is, field, err = r.fromRecord(p, was, job); err == nil && field != "" {
+			return r.differs(was, field, fmt.Sprintf("%s, fault %q", was.Policy, was.Fault), is.Policy)
 		}
-		if r.state.Policies() != before {
-			r.forget()
-		}
-		return r.decide(ctx)
-	})
-	if err == errStop {
-		return nil
+	case was.overtaken():
+		is, err = p.pipeline.Fail(r.state.View(), job, sched.Full, loop.Overtaken)
+	default:
+		is, err = p.pipeline.Plan(r.state.View(), job, sched.Full)
+	}
+	if err != nil {
+		return err
+	}
+	if field, a, b := difference(&was.Decision, &is); field != "" {
+		return r.differs(was, field, a, b)
+	}
+	if r.out.Decisions++; recorded {
+		r.out.Recorded++
+	}
+	return nil
+}
+
+// submitted compares a job to what the history says was submitted.
+func (r *replay) submitted(ctx context.Context, was *made, job *state.Job) error {
+	row, err := r.store.Job(ctx, string(was.Job))
+	if poise.KindOf(err) == poise.NotFound {
+		return nil // it has ended, and retention has cut it
+	}
+	if err != nil {
+		return err
+	}
+	var spec Spec
+	if err := json.Unmarshal(row.Body, &spec); err != nil {
+		return fmt.Errorf("job %q: %w", was.Job, err)
+	}
+	is := job.Spec()
+	a, errA := json.Marshal(&spec.Job)
+	b, errB := json.Marshal(&is)
+	if errA != nil || errB != nil {
+		return fmt.Errorf("job %q: %w, %w", was.Job, errA, errB)
+	}
+	field, x, y, err := firstDifference(a, b)
+	if err == nil && field != "" {
+		err = r.differs(was, "job as it was submitted: "+field, x, y)
 	}
 	return err
 }
 
-// errStop ends a reading that has seen enough.
-var errStop = fmt.Errorf("enough")
-
-// decide makes the decisions again that were made on the state as it is now.
-func (r *replay) decide(ctx context.Context) error {
-	for _, was := range r.bySnapshot[r.state.Index()] {
-		if len(was.Plugins) > 0 && !r.options.RerunGuests {
-			if len(was.Ranked) > 0 && was.Ranked[0].Node != was.Node {
-				r.differs(was, "ranked", was.Node, was.Ranked[0].Node)
-				return nil
-			}
-			r.out.Recorded++
-			continue
-		}
-		job := r.state.Job(was.Job)
-		if job == nil || !job.Waiting() {
-			r.differs(was, "job", "waiting", "not waiting")
-			return nil
-		}
-		pipeline, err := r.pipeline(ctx, job.Tenant)
-		if err != nil {
-			return err
-		}
-		is, err := pipeline.Plan(r.state.View(), job, sched.Full)
-		if err != nil {
-			return err
-		}
-		if field, a, b := difference(was, &is); field != "" {
-			r.differs(was, field, a, b)
-			return nil
-		}
-		r.out.Decisions++
+// intact checks that a plugin's bytes are those that were activated, where they
+// are to be had.
+func (r *replay) intact(ctx context.Context, was *made, a *poise.Activation) error {
+	bin, err := r.store.Module(ctx, a.Digest)
+	switch {
+	case poise.KindOf(err) == poise.NotFound && was.Fault == "" && was.Policy == a.Plugin:
+		return r.differs(was, fmt.Sprintf("module of plugin %q", a.Plugin), a.Digest, "not in the store")
+	case poise.KindOf(err) == poise.NotFound:
+		return nil
+	case err != nil:
+		return err
+	}
+	if is := snapshot.Digest(bin); is != a.Digest {
+		return r.differs(was, fmt.Sprintf("module of plugin %q", a.Plugin), a.Digest, is)
 	}
 	return nil
 }
 
-func (r *replay) differs(was *poise.Decision, field, a, b string) {
-	r.done = true
-	r.out.Index, r.out.Job, r.out.Field, r.out.Was, r.out.Is = r.commits[was.Job], string(was.Job), field, a, b
+// forget drops the pipelines: other policies are in force.
+func (r *replay) forget() {
+	for _, p := range r.pipelines {
+		p.stack.Close()
+	}
+	clear(r.pipelines)
 }
 
-// difference names the first input, then the first outcome, in which two
-// decisions differ. How many rows had to be looked at depends on what was known
-// before and is none.
-func difference(was, is *poise.Decision) (field, a, b string) {
-	losses := func(d *poise.Decision) string {
-		text := ""
-		for i := range d.Ranked {
-			text += fmt.Sprintf("%s %d %x, ", d.Ranked[i].Node, d.Ranked[i].Tier, d.Ranked[i].Loss)
-		}
-		return text
+// plans gives the policy that planned a tenant's jobs at this moment.
+func (r *replay) plans(ctx context.Context, tenant poise.TenantID) (*plans, error) {
+	if now := r.state.Policies(); now != r.policies {
+		r.forget()
+		r.policies = now
 	}
-	for _, f := range []struct{ name, a, b string }{
-		{"policy", was.Policy, is.Policy},
-		{"tie rule", was.Ties, is.Ties},
-		{"seed", fmt.Sprint(was.Seed), fmt.Sprint(is.Seed)},
-		{"snapshot version", fmt.Sprint(was.Version), fmt.Sprint(is.Version)},
-		{"demand profile", fmt.Sprint(was.Epoch), fmt.Sprint(is.Epoch)},
-		{"nodes", fmt.Sprint(was.Nodes), fmt.Sprint(is.Nodes)},
-		{"verdict", was.Verdict.String(), is.Verdict.String()},
-		{"fitting nodes", fmt.Sprint(was.Fitting), fmt.Sprint(is.Fitting)},
-		{"ranking", losses(was), losses(is)},
-		{"node", was.Node, is.Node},
-		{"devices", fmt.Sprint(was.Devices), fmt.Sprint(is.Devices)},
-		{"fault", was.Fault, is.Fault},
-	} {
-		if f.a != f.b {
-			return f.name, f.a, f.b
-		}
+	if r.policies.Activation(tenant) == nil {
+		tenant = ""
 	}
-	return "", "", ""
+	if p := r.pipelines[tenant]; p != nil {
+		return p, nil
+	}
+	st, err := r.builder.Build(ctx, r.policies, tenant)
+	if err != nil {
+		return nil, err
+	}
+	p := &plans{stack: st, pipeline: sched.NewPipeline(st.Policy), rungs: rungs(st)}
+	r.pipelines[tenant] = p
+	return p, nil
+}
+
+// differs takes down the first difference, and ends the replay.
+func (r *replay) differs(was *made, field, a, b string) error {
+	r.out.Index, r.out.Job, r.out.Field, r.out.Was, r.out.Is = was.commit, string(was.Job), field, a, b
+	return errStop
 }

@@ -11,6 +11,9 @@ import (
 // again before the failure rule decides.
 const retries = 2
 
+// Overtaken is the fault of a decision that changes overtook more often than that.
+const Overtaken = "the node that was chosen changed three times in a row"
+
 // Work is one job to be planned. Plan may run on any goroutine if Away; the job
 // and the snapshot do not change meanwhile.
 type Work struct {
@@ -112,7 +115,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 			return Settled{Again: l.work(w.lane, w.item, w.attempt+1)}, nil
 		}
 		var err error
-		if d, err = w.lane.pipeline.Fail(l.state.View(), j, detail, "the node that was chosen changed three times in a row"); err != nil {
+		if d, err = w.lane.pipeline.Fail(l.state.View(), j, detail, Overtaken); err != nil {
 			return Settled{}, err
 		}
 	}

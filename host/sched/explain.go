@@ -9,8 +9,8 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
-// shortList is how many candidates a full decision shows.
-const shortList = 5
+// ShortList is how many candidates a full decision shows.
+const ShortList = 5
 
 // explain fills in why: who was refused, which node came nearest, and the best
 // candidates with their matrices, from the same ranking that decided. The
@@ -53,11 +53,11 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 
 // shortList gives the chosen row and the next best ones.
 func (p *Pipeline) shortList(r *ranking, chosen uint32) []uint32 {
-	rows := r.tree.best([]uint32{chosen}, shortList+1, &p.order, r.candidate)
+	rows := r.tree.best([]uint32{chosen}, ShortList+1, &p.order, r.candidate)
 	if i := slices.Index(rows[1:], chosen); i >= 0 {
 		rows = slices.Delete(rows, i+1, i+2)
 	}
-	return rows[:min(len(rows), shortList)]
+	return rows[:min(len(rows), ShortList)]
 }
 
 // allRanked gives all candidates, best first, ties of the rule Seeded settled as

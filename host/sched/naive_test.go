@@ -64,7 +64,7 @@ func naive(t fataler, p *Policy, snap *state.Snapshot, j *state.Job) poise.Decis
 	best := ranked[chosen]
 	ranked = slices.Insert(slices.Delete(ranked, chosen, chosen+1), 0, best)
 	d.Verdict, d.Node, d.Devices = poise.Placed, best.Node, best.Devices
-	d.Ranked = ranked[:min(len(ranked), shortList)]
+	d.Ranked = ranked[:min(len(ranked), ShortList)]
 	return d
 }
 

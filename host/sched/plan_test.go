@@ -39,8 +39,8 @@ func checkExplained(t fataler, d *poise.Decision) {
 		}
 		return
 	}
-	if len(d.Ranked) != min(d.Fitting, shortList) || d.Nearest != nil {
-		t.Fatalf("%d ranked and nearest miss %v, expected %d and none", len(d.Ranked), d.Nearest, min(d.Fitting, shortList))
+	if len(d.Ranked) != min(d.Fitting, ShortList) || d.Nearest != nil {
+		t.Fatalf("%d ranked and nearest miss %v, expected %d and none", len(d.Ranked), d.Nearest, min(d.Fitting, ShortList))
 	}
 	first := &d.Ranked[0]
 	if first.Node != d.Node || !slices.Equal(first.Devices, d.Devices) {

@@ -19,7 +19,7 @@ type Keep struct {
 type Retention struct {
 	Events    Keep // never those after the earliest snapshot, which recovery or replay needs
 	Snapshots Keep // of those kept for replay; the latest and its spare stay anyhow
-	Jobs      Keep // with their placements; only those in one of the states Final
+	Jobs      Keep // with their placements and decisions; only those in one of the states Final
 	Decisions Keep
 	Keys      Keep
 	Audit     Keep
@@ -187,11 +187,10 @@ func (w *writer) dropJobs(query string, args []any) (int, error) {
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := w.exec("DELETE FROM placements WHERE job = ?", id); err != nil {
-			return 0, err
-		}
-		if err := w.exec("DELETE FROM jobs WHERE id = ?", id); err != nil {
-			return 0, err
+		for _, of := range []string{"placements WHERE job", "decisions WHERE job", "jobs WHERE id"} {
+			if err := w.exec("DELETE FROM "+of+" = ?", id); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return len(ids), nil
