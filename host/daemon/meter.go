@@ -38,7 +38,7 @@ func ask(r *poise.Request) string {
 
 // meterDecision records a decision.
 func (c *core) meterDecision(live *liveJob, d *poise.Decision, took time.Duration) {
-	outcome := [...]string{poise.Placed: "placed", poise.FitsNotNow: "waits", poise.NeverFits: "never-fits"}[d.Verdict]
+	outcome := [...]string{poise.Placed: "placed", poise.FitsNotNow: "waits", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota"}[d.Verdict]
 	c.metrics.Decision(d.Policy, outcome, took, d.Looked)
 	if d.Verdict == poise.Placed {
 		wait := time.Duration(int64(c.now())-live.row.Submitted) * time.Millisecond
@@ -56,10 +56,12 @@ func (d *Daemon) meter(ctx context.Context) error {
 	for {
 		var waiting telemetry.Waiting
 		var gpus []poise.Request // of waiting jobs with devices
-		if err := d.do(ctx, func(c *core) error { waiting, gpus = c.waiting(); return nil }); err != nil {
+		var plugins []telemetry.Plugin
+		if err := d.do(ctx, func(c *core) error { waiting, gpus = c.waiting(); plugins = c.pluginUse(); return nil }); err != nil {
 			return nil // ctx has ended
 		}
 		d.metrics.Waiting(waiting)
+		d.metrics.Plugins(plugins)
 		d.metrics.Fleet(fleetOf(d.board.current.Load(), gpus))
 		d.metrics.Store(0, d.store.Stalled() != nil)
 		select {

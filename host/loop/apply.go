@@ -33,7 +33,7 @@ func (l *Loop) Apply(ev poise.Event) error {
 	}
 	if help != 0 {
 		for _, each := range l.lists {
-			each.queue.Wake(help, l.state.View().Version())
+			each.queue.Wake(help, ev.Index)
 		}
 	}
 	return nil
@@ -61,6 +61,8 @@ func (l *Loop) helped(body poise.Body) queue.Causes {
 		return ^queue.Causes(0)
 	case poise.NodeMarked:
 		return queue.Marked
+	case poise.NodeLeft, poise.TenantSet, poise.TenantRemoved:
+		return queue.Quota
 	}
 	return 0
 }
@@ -70,7 +72,7 @@ func (l *Loop) freed(j *state.Job) queue.Causes {
 	if j == nil {
 		return 0
 	}
-	help := queue.Causes(0)
+	help := queue.Quota
 	if j.Shape.Request.Device.Count > 0 {
 		help |= queue.Devices
 	}

@@ -124,6 +124,9 @@ func (d *driver) settle(w *Work) {
 		d.away = append(d.away, s.Again)
 	case s.Dropped:
 	case s.Decision.Verdict == poise.Placed:
+		if miss := d.loop.state.OverQuota(d.loop.state.Job(s.Decision.Job)); miss != nil {
+			d.t.Fatalf("job %s is placed and over quota: %+v", s.Decision.Job, miss)
+		}
 		d.apply(poise.JobPlaced{Placement: poise.Placement{Job: s.Decision.Job, Node: s.Decision.Node, Devices: s.Decision.Devices}})
 	}
 }

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"cmp"
+
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 )
@@ -16,15 +18,16 @@ type candidate struct {
 // dominant share, divided by its weight, goes first (weighted DRF; Ghodsi et al.,
 // NSDI 2011, sections 4.1 and 4.3), and the same again among those under it. A
 // parent's own jobs stand beside the tenants under it, with what they hold
-// themselves. Equal shares go by the order of the jobs. depth is how many parents
+// themselves. A tenant that stays within its guarantee goes before one that does
+// not. Equal shares go by the order of the jobs. depth is how many parents
 // all of the candidates have in common.
 func (l *Loop) turn(ready []candidate, depth int) candidate {
 	if !l.state.Policies().Nested() {
-		best, least := ready[0], l.share(ready[0].list.tenant, false)
+		best, least := ready[0], l.rank(ready[0], ready[0].list.tenant, false)
 		for _, c := range ready[1:] {
-			share := l.share(c.list.tenant, false)
-			if share < least || share == least && c.head.Before(best.head) {
-				best, least = c, share
+			r := l.rank(c, c.list.tenant, false)
+			if order := r.compare(least); order < 0 || order == 0 && c.head.Before(best.head) {
+				best, least = c, r
 			}
 		}
 		return best
@@ -42,18 +45,39 @@ func (l *Loop) turn(ready []candidate, depth int) candidate {
 		groups[place{id, own}] = append(groups[place{id, own}], c)
 	}
 	var best candidate
-	var least float64
+	var least rank
 	for at, group := range groups {
-		share := l.share(at.id, at.own)
-		if best.list != nil && share > least {
-			continue
-		}
 		c := l.turn(group, depth+1)
-		if best.list == nil || share < least || c.head.Before(best.head) {
-			best, least = c, share
+		r := l.rank(c, at.id, at.own)
+		if order := r.compare(least); best.list == nil || order < 0 || order == 0 && c.head.Before(best.head) {
+			best, least = c, r
 		}
 	}
 	return best
+}
+
+// rank is what tenants under one parent are ordered by.
+type rank struct {
+	borrows bool // it would hold more than it is guaranteed
+	share   float64
+}
+
+func (r rank) compare(other rank) int {
+	if r.borrows != other.borrows {
+		if other.borrows {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(r.share, other.share)
+}
+
+func (l *Loop) rank(c candidate, id poise.TenantID, own bool) rank {
+	r := rank{borrows: true, share: l.share(id, own)}
+	if !own && l.state.Policies().Guarantees() {
+		r.borrows = !l.state.Within(id, l.state.Job(c.head.Job()))
+	}
+	return r
 }
 
 // above gives the tenant at a depth above a tenant, 0 = at the top; own says that

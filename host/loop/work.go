@@ -48,7 +48,11 @@ func (l *Loop) Next(now poise.Time) *Work {
 	}
 	first := l.turn(ready, 0).list
 	item, _ := first.queue.Pop(now)
-	return l.work(first.lane, item, 0)
+	w := l.work(first.lane, item, 0)
+	if miss := l.state.OverQuota(&w.Job); miss != nil {
+		w.Away, w.decision = false, w.lane.pipeline.OverQuota(w.snap, &w.Job, miss)
+	}
+	return w
 }
 
 // work begins to plan a job.
@@ -63,6 +67,9 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
 
 // Plan makes the decision, in as much detail as asked for.
 func (w *Work) Plan(detail sched.Detail) {
+	if w.decision.Verdict == poise.OverQuota {
+		return
+	}
 	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, detail)
 }
 
@@ -73,10 +80,23 @@ func (l *Loop) Try(j *state.Job, detail sched.Detail) (poise.Decision, error) {
 	if err != nil {
 		return poise.Decision{}, err
 	}
+	if miss := l.state.OverQuota(j); miss != nil {
+		return lane.pipeline.OverQuota(l.state.View(), j, miss), nil
+	}
 	if lane.work != nil {
 		return poise.Decision{}, &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
 	}
 	return lane.pipeline.Plan(l.state.View(), j, detail)
+}
+
+// Kept gives, for keeping, what a decision was made on that Settle gave for a
+// piece of work, and the index of the last event that it has seen. It is to be
+// asked before the state changes.
+func (l *Loop) Kept(w *Work, d *poise.Decision) (*state.Snapshot, uint64) {
+	if w.Away && w.snap.Version() == d.Version {
+		return w.snap, w.Index
+	}
+	return l.state.Snapshot(), l.state.Index()
 }
 
 // Settled is what became of a piece of work.
@@ -104,23 +124,27 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		l.shapes.forget(j.ID)
 		return Settled{Dropped: true}, l.push(j)
 	case w.err != nil:
-		if err := of.queue.Park(w.item, ^queue.Causes(0), w.snap.Version(), now); err != nil {
+		if err := of.queue.Park(w.item, ^queue.Causes(0), w.Index, now); err != nil {
 			return Settled{}, err
 		}
 		return Settled{}, w.err
 	}
-	d := w.decision
+	d, seen := w.decision, w.Index
+	if miss := l.state.OverQuota(j); d.Verdict == poise.Placed && miss != nil { // others were placed meanwhile
+		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, miss)
+	}
 	if d.Verdict == poise.Placed && l.overtaken(w) {
 		if w.attempt < retries {
 			return Settled{Again: l.work(w.lane, w.item, w.attempt+1)}, nil
 		}
 		var err error
+		seen = l.state.Index()
 		if d, err = w.lane.pipeline.Fail(l.state.View(), j, detail, Overtaken); err != nil {
 			return Settled{}, err
 		}
 	}
 	if d.Verdict != poise.Placed {
-		return Settled{Decision: d}, of.queue.Park(w.item, queue.CausesOf(&d), d.Version, now)
+		return Settled{Decision: d}, of.queue.Park(w.item, queue.CausesOf(&d), seen, now)
 	}
 	return Settled{Decision: d}, nil
 }

@@ -8,9 +8,11 @@ const (
 	Placed Verdict = iota
 	FitsNotNow
 	NeverFits // no present node could hold it, even empty
+	OverQuota // a tenant would hold more than it may
+	Verdicts  // how many there are
 )
 
-var verdictNames = [...]string{"placed", "fits, but not now", "never fits the present nodes"}
+var verdictNames = [...]string{"placed", "fits, but not now", "never fits the present nodes", "over quota"}
 
 // String gives the verdict as a person reads it.
 func (v Verdict) String() string { return verdictNames[v] }
@@ -31,6 +33,10 @@ type Decision struct {
 	Epoch   uint64 // demand profile in force
 	Nodes   int    // nodes in the fleet
 	Fitting int    // nodes that passed the filters
+
+	// Quota is what is in the way of a job that is over quota; no node was looked
+	// at then.
+	Quota *QuotaMiss `json:",omitempty"`
 
 	// Plugins are the plugins that were asked, and what they used.
 	Plugins []PluginUse `json:",omitempty"`

@@ -13,6 +13,7 @@ type Tenant struct {
 	// Weight is the tenant's part of what its parent gets, beside the others
 	// there; 0 counts as 1.
 	Weight float64 `json:",omitempty"`
+	Quotas []Quota `json:",omitempty"` // one per resource at most
 	// Signed: only plugins signed by one of Keys, minisign public keys, are taken.
 	Signed bool     `json:",omitempty"`
 	Keys   []string `json:",omitempty"`
@@ -45,6 +46,15 @@ func (t *Tenant) Validate() error {
 	}
 	if !(t.Weight >= 0 && t.Weight <= maxTenantWeight) || t.Weight > 0 && t.Weight < 1/maxTenantWeight {
 		return &Error{Kind: Invalid, Op: fmt.Sprintf("tenant %q", t.ID), Detail: fmt.Sprintf("weight: %v, expected 0 or %v to %v", t.Weight, 1/maxTenantWeight, maxTenantWeight)}
+	}
+	for i := range t.Quotas {
+		op := fmt.Sprintf("tenant %q", t.ID)
+		if err := t.Quotas[i].Validate(op); err != nil {
+			return err
+		}
+		if t.Quota(t.Quotas[i].Resource) != &t.Quotas[i] {
+			return invalid(op, fmt.Sprintf("quota: %s: twice, expected once", t.Quotas[i].Resource))
+		}
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ const (
 	// Joined: the fleet lacks a node. Every job that one more could help waits
 	// for it.
 	Joined
+	// Quota: a tenant holds too much.
+	Quota
 )
 
 // lastDimension is the cause that all dimensions of this index and above
@@ -52,6 +54,9 @@ func CauseOf(r poise.Reason) Causes {
 // CausesOf gives what could help a job that was not placed: what Park wants.
 func CausesOf(d *poise.Decision) Causes {
 	blocked := Joined
+	if d.Verdict == poise.OverQuota {
+		blocked |= Quota
+	}
 	for _, reason := range d.Reasons {
 		blocked |= CauseOf(reason)
 	}

@@ -60,6 +60,9 @@ type Head struct{ job *job }
 // Before says whether a head comes before that of another queue.
 func (h Head) Before(other Head) bool { return h.job.compare(other.job) < 0 }
 
+// Job is the job's id.
+func (h Head) Job() poise.JobID { return h.job.id }
+
 // Peek gives what Pop would take out.
 func (q *Queue) Peek(now poise.Time) (Head, bool) {
 	q.sweep(now)

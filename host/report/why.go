@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -71,9 +72,25 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 			return
 		}
 		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
+	case poise.OverQuota:
+		fmt.Fprintf(b, "waits: over quota; %s\n", quotaText(d.Quota))
 	default:
 		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))
 	}
+}
+
+// quotaText says which quota is in the way, and by how much.
+func quotaText(q *poise.QuotaMiss) string {
+	if q == nil {
+		return "a tenant would hold more than it may"
+	}
+	name := plain(q.Resource)
+	used, ask, limit := resource.Format(q.Resource, q.Used), resource.Format(q.Resource, q.Ask), resource.Format(q.Resource, q.Limit)
+	if q.Withheld > 0 {
+		return fmt.Sprintf("%s of %s is kept for the guarantees of others, so all together may hold %s; it asks for %s more",
+			resource.Format(q.Resource, q.Withheld), name, limit, ask)
+	}
+	return fmt.Sprintf("tenant %s holds %s of its limit of %s of %s, and it asks for %s more", plain(string(q.Tenant)), used, limit, name, ask)
 }
 
 func writeRefused(b *strings.Builder, ask *poise.Request, d *poise.Decision) {

@@ -82,6 +82,13 @@ func (p *Pipeline) Fail(snap *state.Snapshot, job *state.Job, detail Detail, fau
 	return p.failed(d, fault, snap, job, detail)
 }
 
+// OverQuota is the decision about a job that may not be placed, whatever fits.
+func (p *Pipeline) OverQuota(snap *state.Snapshot, job *state.Job, miss *poise.QuotaMiss) poise.Decision {
+	d := p.blank(snap, job)
+	d.Verdict, d.Quota = poise.OverQuota, miss
+	return d
+}
+
 // failed applies the failure rule; d is as far as the policy came.
 func (p *Pipeline) failed(d poise.Decision, fault string, snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
 	d.Fault = fault

@@ -19,7 +19,8 @@ type Policies struct {
 	scheduler *poise.Scheduler                       // nil before the first
 	tenants   map[poise.TenantID]*poise.Tenant       // none = the default one only
 	stacks    map[poise.TenantID][]*poise.Activation // "" is the cluster's; the last one is in force
-	nested    bool
+	nested    bool                                   // some tenant has a parent
+	quotas    bool                                   // some tenant has a quota
 }
 
 // NewPolicies gives policies with nothing in force.
@@ -32,7 +33,7 @@ func (s *State) Policies() *Policies { return s.policies }
 
 // Clone gives policies that Apply may change.
 func (p *Policies) Clone() *Policies {
-	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks), nested: p.nested}
+	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks), nested: p.nested, quotas: p.quotas}
 }
 
 // Scheduler gives how nodes are ranked without a plugin, nil before it was set.
@@ -65,6 +66,9 @@ func (p *Policies) Tenant(id poise.TenantID) *poise.Tenant { return p.tenants[id
 
 // Nested says whether some tenant is part of another.
 func (p *Policies) Nested() bool { return p.nested }
+
+// Guarantees says whether some tenant has a quota.
+func (p *Policies) Guarantees() bool { return p.quotas }
 
 // Tenants gives the tenants that were made known, by ID.
 func (p *Policies) Tenants() []*poise.Tenant {
@@ -119,7 +123,7 @@ func (p *Policies) Apply(ev poise.Event) error {
 		}
 		delete(p.tenants, b.Tenant)
 		p.keep(b.Tenant, nil)
-		p.nest()
+		p.survey()
 	}
 	return nil
 }
@@ -139,14 +143,17 @@ func (p *Policies) setTenant(t poise.Tenant) error {
 		}
 	}
 	p.tenants[t.ID] = &t
-	p.nest()
+	p.survey()
 	return nil
 }
 
-func (p *Policies) nest() {
-	p.nested = false
+// survey works out what most installations do not have, so that they do not pay
+// for it.
+func (p *Policies) survey() {
+	p.nested, p.quotas = false, false
 	for _, t := range p.tenants {
 		p.nested = p.nested || t.Parent != ""
+		p.quotas = p.quotas || len(t.Quotas) > 0
 	}
 }
 
@@ -242,7 +249,7 @@ func (s *State) placePolicies(im *PoliciesImage) {
 	for i := range im.Tenants {
 		p.tenants[im.Tenants[i].ID] = &im.Tenants[i]
 	}
-	p.nest()
+	p.survey()
 	for i := range im.Activations {
 		a := &im.Activations[i]
 		p.stacks[a.Tenant] = append(p.stacks[a.Tenant], a)

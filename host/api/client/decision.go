@@ -5,7 +5,7 @@ import "time"
 // Decision is one attempt to place a job, with all that explains it.
 type Decision struct {
 	Job      string        `json:"job" doc:"Id of the job"`
-	Verdict  string        `json:"verdict" enum:"placed,fits-not-now,never-fits"`
+	Verdict  string        `json:"verdict" enum:"placed,fits-not-now,never-fits,over-quota"`
 	Node     string        `json:"node,omitempty"`
 	Devices  []uint16      `json:"devices,omitempty"`
 	Policy   string        `json:"policy"`
@@ -22,6 +22,7 @@ type Decision struct {
 	Refused  []ReasonCount `json:"refused,omitempty"`
 	LeftOut  []LeftOut     `json:"left_out,omitempty" doc:"Of the refused, what the model of node classes showed"`
 	Nearest  *Miss         `json:"nearest,omitempty"`
+	Quota    *QuotaMiss    `json:"quota,omitempty" doc:"What is in the way of a job that is over quota"`
 	Ranked   []Ranked      `json:"ranked,omitempty" doc:"The best candidates, best first"`
 	Refusals []Refusal     `json:"refusals,omitempty"`
 }
@@ -68,6 +69,16 @@ type Miss struct {
 	Ask    int64  `json:"ask"`
 	Have   int64  `json:"have"`
 	Beyond int64  `json:"beyond"`
+}
+
+// QuotaMiss is the quota in the way of a job, in base units.
+type QuotaMiss struct {
+	Tenant   string `json:"tenant" doc:"The job's own, or one above it"`
+	Resource string `json:"resource"`
+	Used     int64  `json:"used"`
+	Ask      int64  `json:"ask"`
+	Limit    int64  `json:"limit"`
+	Withheld int64  `json:"withheld,omitempty" doc:"What the fleet keeps for the guarantees of others, where that is in the way"`
 }
 
 // Ranked is one candidate with its loss and how it came about.

@@ -56,6 +56,7 @@ func TestDecisionFields(t *testing.T) {
 		Nearest:  &poise.Miss{Node: "n", Code: poise.DeviceIdleShort, Dim: "gpu", Text: "x", Ask: 3, Have: 2, Beyond: 1},
 		Ranked:   []poise.Ranked{{Node: "n", Tier: 1, Loss: 0.5, Devices: []uint16{0}, Formula: "spread", Columns: []poise.Column{{Name: "cpu", Factor: 1, Weight: 2, Before: 3, After: 4, M1: 5, M2: 6}}, Seen: []poise.Reading{{Name: "a", Text: "b"}}}},
 		Refusals: []poise.Refusal{{Node: "n", Code: poise.NodeDrained, Dim: "d", Text: "t"}},
+		Quota:    &poise.QuotaMiss{Tenant: "t", Resource: "cpu", Used: 1, Ask: 2, Limit: 3, Withheld: 4},
 	}
 	v := reflect.ValueOf(want)
 	for i := range v.NumField() {

@@ -29,7 +29,7 @@ var reasons = [poise.ReasonCodes]Reason{
 }
 
 // verdicts are the names of poise.Verdict on the wire.
-var verdicts = [...]string{poise.Placed: "placed", poise.FitsNotNow: "fits-not-now", poise.NeverFits: "never-fits"}
+var verdicts = [...]string{poise.Placed: "placed", poise.FitsNotNow: "fits-not-now", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota"}
 
 // NewDecision gives a decision as it goes over the wire.
 func NewDecision(d *poise.Decision) *Decision {
@@ -46,6 +46,9 @@ func NewDecision(d *poise.Decision) *Decision {
 	}
 	if m := d.Nearest; m != nil {
 		w.Nearest = &Miss{m.Node, reasons[m.Code], m.Dim, m.Text, m.Ask, m.Have, m.Beyond}
+	}
+	if q := d.Quota; q != nil {
+		w.Quota = &QuotaMiss{string(q.Tenant), q.Resource, q.Used, q.Ask, q.Limit, q.Withheld}
 	}
 	return w
 }
@@ -92,6 +95,9 @@ func (w *Decision) Poise() (*poise.Decision, error) {
 	}
 	if m := w.Nearest; m != nil {
 		d.Nearest = &poise.Miss{Node: m.Node, Code: code(m.Code), Dim: m.Dim, Text: m.Text, Ask: m.Ask, Have: m.Have, Beyond: m.Beyond}
+	}
+	if q := w.Quota; q != nil {
+		d.Quota = &poise.QuotaMiss{Tenant: poise.TenantID(q.Tenant), Resource: q.Resource, Used: q.Used, Ask: q.Ask, Limit: q.Limit, Withheld: q.Withheld}
 	}
 	return d, unknown
 }
