@@ -43,7 +43,8 @@ func origin(r *http.Request) string {
 	return a.String()
 }
 
-func (a attempts) failed(from string) {
+// failed counts one, and says whether that is within what is let pass.
+func (a attempts) failed(from string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.from[from]
@@ -57,9 +58,10 @@ func (a attempts) failed(from string) {
 		l = rate.NewLimiter(attemptsSecond, maxAttempts)
 		a.from[from] = l
 	}
-	l.Allow()
+	return l.Allow()
 }
 
+// tooMany says whether one more would be beyond it.
 func (a attempts) tooMany(from string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,6 +19,7 @@ type tokens struct {
 	tenancy  Tenancy
 	now      func() time.Time
 	attempts attempts
+	doubted  chan struct{} // one token: the turn of an address that has failed often
 
 	mu      sync.Mutex
 	known   map[string]access.Token
@@ -26,7 +27,7 @@ type tokens struct {
 }
 
 func newTokens(t Tenancy, now func() time.Time) *tokens {
-	return &tokens{tenancy: t, now: now, attempts: newAttempts(), known: map[string]access.Token{}}
+	return &tokens{tenancy: t, now: now, attempts: newAttempts(), doubted: make(chan struct{}, 1), known: map[string]access.Token{}}
 }
 
 // principal implements Authenticator. A text that is not meant to be such a
@@ -45,7 +46,9 @@ func (k *tokens) principal(r *http.Request) (*access.Principal, error) {
 	}
 	from := origin(r)
 	unknown := func() error {
-		k.attempts.failed(from)
+		if !k.attempts.failed(from) {
+			return newProblem(http.StatusTooManyRequests, poise.Limit, "token: unknown, and too many such came from this address, expected fewer")
+		}
 		return unauthorized("token: unknown, expected one that this daemon gave out")
 	}
 	id, secret, ok := access.ParseToken(text)
@@ -54,13 +57,8 @@ func (k *tokens) principal(r *http.Request) (*access.Principal, error) {
 	}
 	t, ok := k.get(id)
 	if !ok {
-		// Who has failed often does not get to ask the store; who shows a token that
-		// is in use is not hurt by a neighbour that guesses.
-		if k.attempts.tooMany(from) {
-			return nil, newProblem(http.StatusTooManyRequests, poise.Limit, "token: too many unknown ones came from this address, expected fewer")
-		}
 		var err error
-		if t, err = k.load(r.Context(), id); poise.KindOf(err) == poise.NotFound {
+		if t, err = k.load(r.Context(), id, from); poise.KindOf(err) == poise.NotFound {
 			return nil, unknown()
 		} else if err != nil {
 			return nil, err
@@ -87,8 +85,18 @@ func (k *tokens) get(id string) (access.Token, bool) {
 }
 
 // load reads a token from the store and remembers it, unless some were forgotten
-// meanwhile: it may be one of them.
-func (k *tokens) load(ctx context.Context, id string) (access.Token, error) {
+// meanwhile: it may be one of them. Addresses that have failed often take turns,
+// so that they cannot keep the store busy, and those of them that show a valid
+// token get through all the same.
+func (k *tokens) load(ctx context.Context, id, from string) (access.Token, error) {
+	if k.attempts.tooMany(from) {
+		select {
+		case k.doubted <- struct{}{}:
+			defer func() { <-k.doubted }()
+		case <-ctx.Done():
+			return access.Token{}, &poise.Error{Kind: poise.Unavailable, Op: "look up token", Err: ctx.Err()}
+		}
+	}
 	k.mu.Lock()
 	before := k.changes
 	k.mu.Unlock()
