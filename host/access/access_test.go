@@ -21,9 +21,9 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	viewer := []Action{KnowSelf, ReadFleet, ReadJobs, ReadTenants}
+	viewer := []Action{KnowSelf, ReadFleet, ReadJobs, ReadTenants, ReadPlugins}
 	submitter := slices.Concat(viewer, []Action{PlanJobs, ChangeJobs})
-	tenantAdmin := slices.Concat(submitter, []Action{ReadTokens, ChangeTokens, ReadAudit})
+	tenantAdmin := slices.Concat(submitter, []Action{ReadTokens, ChangeTokens, ChangePlugins, ReadAudit})
 	operator := slices.Concat(tenantAdmin, []Action{ChangeFleet, RunTasks, ChangeTenants, ReadMetrics})
 	f(Viewer, viewer...)
 	f(Submitter, submitter...)

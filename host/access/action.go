@@ -20,6 +20,8 @@ const (
 	ChangeTokens  Action = "change-tokens"  // see Principal.MayGrant
 	ReadTenants   Action = "read-tenants"   // their names
 	ChangeTenants Action = "change-tenants" // create, remove
+	ReadPlugins   Action = "read-plugins"   // versions, what is in force, what a shadow has shown
+	ChangePlugins Action = "change-plugins" // push, put in force, run as a shadow
 	ReadAudit     Action = "read-audit"     // who changed what
 	ReadMetrics   Action = "read-metrics"   // of all tenants
 )
@@ -31,10 +33,12 @@ var allowed = map[Action][]Role{
 	ReadFleet:     {Operator, TenantAdmin, Submitter, Viewer},
 	ReadJobs:      {Operator, TenantAdmin, Submitter, Viewer},
 	ReadTenants:   {Operator, TenantAdmin, Submitter, Viewer},
+	ReadPlugins:   {Operator, TenantAdmin, Submitter, Viewer},
 	PlanJobs:      {Operator, TenantAdmin, Submitter},
 	ChangeJobs:    {Operator, TenantAdmin, Submitter},
 	ReadTokens:    {Operator, TenantAdmin},
 	ChangeTokens:  {Operator, TenantAdmin},
+	ChangePlugins: {Operator, TenantAdmin},
 	ReadAudit:     {Operator, TenantAdmin},
 	ChangeFleet:   {Operator},
 	RunTasks:      {Operator},
@@ -53,5 +57,5 @@ func (r Role) Allows(a Action) bool {
 // so that it goes into the audit log. What executors report is none of it: it is
 // in the log of events.
 func (a Action) Changes() bool {
-	return a == ChangeFleet || a == ChangeJobs || a == ChangeTokens || a == ChangeTenants
+	return a == ChangeFleet || a == ChangeJobs || a == ChangePlugins || a == ChangeTokens || a == ChangeTenants
 }

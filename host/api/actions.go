@@ -45,6 +45,13 @@ var actions = map[string]access.Action{
 	"list-assignments": access.RunTasks,
 	"report-task":      access.RunTasks,
 
+	"start-shadow": access.ChangePlugins,
+	"stop-shadow":  access.ChangePlugins,
+	"rerun-shadow": access.ChangePlugins,
+	"get-shadow":   access.ReadPlugins,
+	"list-cases":   access.ReadPlugins,
+	"get-case":     access.ReadPlugins,
+
 	"list-tenants":  access.ReadTenants,
 	"create-tenant": access.ChangeTenants,
 	"remove-tenant": access.ChangeTenants,

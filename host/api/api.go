@@ -107,6 +107,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.tenantRoutes()
 	s.tokenRoutes()
 	s.auditRoutes()
+	s.shadowRoutes()
 }
 
 // quantity is what the OpenAPI document says of a client.Quantity.

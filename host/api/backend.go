@@ -17,6 +17,7 @@ import (
 // that never was.
 type Backend interface {
 	Tenancy
+	Shadows
 
 	// Submit takes all of the jobs or none, durably when it returns. The same key
 	// with the same specs gives the same answer and no new job; with others it is

@@ -57,7 +57,8 @@ type core struct {
 	keys    *keys
 	classes *model.Model
 	lanes   map[poise.TenantID]*lane
-	slots   chan struct{} // one token per lane that plans now
+	shadows map[poise.TenantID]*shadow // "" is the cluster's
+	slots   chan struct{}              // one token per lane that plans now
 
 	tenantFuel func() int64           // per second; nil = no bound
 	faulted    func(poise.Activation) // a plugin faulted too often in a row
@@ -212,6 +213,7 @@ func (c *core) settle(w timed) error {
 	live.decision = &s.Decision
 	live.row.Attempts++
 	c.meterDecision(live, &s.Decision, w.took)
+	c.show(w.Work, &s.Decision)
 	if s.Decision.Verdict != poise.Placed {
 		if reason := waits(&s.Decision); live.row.Reason != reason {
 			live.row.Reason = reason

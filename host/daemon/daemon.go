@@ -61,6 +61,8 @@ type Daemon struct {
 	follows  follows
 	tenants  tenants
 	changing sync.Mutex // of what is in force
+	shading  sync.Mutex // of what runs as a shadow
+	shades   *shadowTools
 	saving   sync.Mutex // of snapshot files
 	dry      dryRuns
 	metrics  *telemetry.Metrics
@@ -140,6 +142,9 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	d.tenants.know(d.core)
+	if err := d.openShadows(ctx); err != nil {
+		return err
+	}
 	if err := d.takeUpFollows(ctx); err != nil {
 		return err
 	}
@@ -183,7 +188,7 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 		Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return made.laneOf(tenant) },
 	})
 	*made = core{
-		lanes: map[poise.TenantID]*lane{}, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+		lanes: map[poise.TenantID]*lane{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
 		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
@@ -349,6 +354,7 @@ func unavailable(ctx context.Context) error {
 
 // Close ends what Open began. Tasks go on.
 func (d *Daemon) Close() error {
+	d.closeShadows()
 	if d.local != nil {
 		_ = d.local.Close()
 	}

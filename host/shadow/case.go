@@ -20,6 +20,8 @@ type Case struct {
 	Index uint64 // of the last event that the decision had seen
 	Job   poise.JobID
 	Name  string
+	Would Choice
+	Fault bool // of the plugin
 }
 
 // nearTie is how near the losses of the two best candidates are, in parts of the
@@ -60,7 +62,7 @@ func (t *Tally) consider(c *Compared, same bool) {
 		}
 		t.Cases = slices.Delete(t.Cases, first, first+1)
 	}
-	t.Cases = append(t.Cases, Case{Why: why, Index: c.Index, Job: c.Live.Job, Name: c.Name})
+	t.Cases = append(t.Cases, Case{Why: why, Index: c.Index, Job: c.Live.Job, Name: c.Name, Would: ChoiceOf(c.Would), Fault: len(c.Faults) > 0})
 }
 
 func tied(d *poise.Decision) bool {

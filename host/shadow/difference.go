@@ -50,7 +50,7 @@ func Knows(d *poise.Decision, node string) bool {
 // tell of a node is left open.
 func NewDifference(index uint64, at poise.Time, name string, live, would *poise.Decision) Difference {
 	return Difference{
-		Index: index, At: at, Job: live.Job, Name: name, Live: choiceOf(live), Would: choiceOf(would),
+		Index: index, At: at, Job: live.Job, Name: name, Live: ChoiceOf(live), Would: ChoiceOf(would),
 		LiveOnLive: opinionOn(live, live.Node), LiveOnWould: opinionOn(live, would.Node),
 		WouldOnLive: opinionOn(would, live.Node), WouldOnWould: opinionOn(would, would.Node),
 	}
@@ -85,7 +85,8 @@ func (d *Difference) weight() float64 {
 	return max(math.Abs(cost), math.Abs(gain))
 }
 
-func choiceOf(d *poise.Decision) Choice {
+// ChoiceOf gives what a decision chose.
+func ChoiceOf(d *poise.Decision) Choice {
 	c := Choice{Verdict: d.Verdict, Node: d.Node, Devices: slices.Clone(d.Devices)}
 	switch {
 	case d.Verdict == poise.Placed:

@@ -44,8 +44,9 @@ const (
 	maxLast    = 1000
 )
 
-// NewRerun begins at a state, given twice: it changes both. The shadow's
-// Planner is asked about jobs of tenants that mine names; both plan on would.
+// NewRerun begins at a state, given twice. The caller takes live on, the Rerun
+// would. The shadow's Planner is asked about jobs of tenants that mine names;
+// both plan on would.
 func NewRerun(live, would *state.State, mine func(poise.TenantID) bool, shadow, native Planner) *Rerun {
 	return &Rerun{live: live, would: would, mine: mine, shadow: shadow, native: native, askShapes: map[uint32]bool{}}
 }
@@ -57,11 +58,8 @@ func (r *Rerun) apply(at poise.Time, body poise.Body) error {
 	return r.would.Apply(poise.Event{Index: r.would.Index() + 1, At: at, Body: body})
 }
 
-// Apply takes in the next event.
-func (r *Rerun) Apply(ev poise.Event) error {
-	if err := r.live.Apply(ev); err != nil {
-		return err
-	}
+// Follow takes in the next event, which was applied to live.
+func (r *Rerun) Follow(ev poise.Event) error {
 	switch b := ev.Body.(type) {
 	case poise.JobPlaced:
 		return r.place(ev.At, &b.Placement)

@@ -38,6 +38,13 @@ func fresh(t interface{ Fatal(...any) }) *state.State {
 	return s
 }
 
+func follow(r *Rerun, live *state.State, ev poise.Event) error {
+	if err := live.Apply(ev); err != nil {
+		return err
+	}
+	return r.Follow(ev)
+}
+
 func submitted(id string, tenant poise.TenantID, cpu int64) poise.JobSubmitted {
 	return poise.JobSubmitted{Job: poise.Job{
 		ID: poise.JobID(id), Name: id, Tenant: tenant, Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: cpu}}},
@@ -51,12 +58,13 @@ func joined(i, cpu int) poise.NodeJoined {
 // A tenant's jobs move, the others' stay where they can, and who was in the way
 // goes elsewhere.
 func TestRerun(t *testing.T) {
-	r := NewRerun(fresh(t), fresh(t), func(id poise.TenantID) bool { return id == "mine" }, planner(true), planner(false))
+	fact := fresh(t)
+	r := NewRerun(fact, fresh(t), func(id poise.TenantID) bool { return id == "mine" }, planner(true), planner(false))
 	index := uint64(0)
 	apply := func(body poise.Body) {
 		t.Helper()
 		index++
-		if err := r.Apply(poise.Event{Index: index, Body: body}); err != nil {
+		if err := follow(r, fact, poise.Event{Index: index, Body: body}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +114,7 @@ func TestRerunProperty(t *testing.T) {
 		index := uint64(0)
 		apply := func(body poise.Body) {
 			index++
-			if err := r.Apply(poise.Event{Index: index, Body: body}); err != nil {
+			if err := follow(r, live, poise.Event{Index: index, Body: body}); err != nil {
 				t.Fatal(err)
 			}
 		}

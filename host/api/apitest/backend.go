@@ -45,6 +45,9 @@ type Backend struct {
 	tokens   []access.Token
 	lookups  int
 	audit    []client.AuditRecord
+	shadows  map[poise.TenantID]client.Shadow
+	cases    client.RecordedCases
+	scene    client.Scene
 }
 
 type submission struct {
@@ -56,7 +59,7 @@ type submission struct {
 func New() *Backend {
 	return &Backend{
 		keys: map[string]submission{}, nodes: map[string]client.Node{}, follow: map[string]string{}, reports: map[string]client.TaskReport{},
-		happened: make(chan struct{}), health: client.Health{Ready: true, Version: "test", Uptime: 1.5},
+		shadows: map[poise.TenantID]client.Shadow{}, happened: make(chan struct{}), health: client.Health{Ready: true, Version: "test", Uptime: 1.5},
 		Output: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil },
 	}
 }
