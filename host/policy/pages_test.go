@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"runtime"
 	"testing"
@@ -61,4 +62,42 @@ func TestPagesRestore(t *testing.T) {
 			}
 		}
 	})
+}
+
+// However often an instance was set back, and whatever was written to it since,
+// all of its memory but the kept range is as sealed, in the engine's memory and in
+// pages.
+func TestInstanceGoesBack(t *testing.T) {
+	for _, name := range []string{"answer", "echo", "fickle"} {
+		m := guestOf(t, name, nil).Module()
+		rapid.Check(t, func(t *rapid.T) {
+			in, err := m.instantiate(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.close()
+			if err := in.seal(); err != nil {
+				t.Fatal(err)
+			}
+			want := bytes.Clone(in.memory())
+			from := rapid.IntRange(0, len(want)).Draw(t, "from")
+			to := rapid.IntRange(from, len(want)).Draw(t, "to")
+			for range rapid.IntRange(1, 10).Draw(t, "rounds") {
+				mem := in.memory()
+				for range rapid.IntRange(0, 3).Draw(t, "writes") {
+					at := rapid.IntRange(0, len(mem)-1).Draw(t, "at")
+					for i := range mem[at:min(at+rapid.IntRange(1, 5000).Draw(t, "length"), len(mem))] {
+						mem[at+i] = 0xa5
+					}
+				}
+				kept := bytes.Clone(mem[from:to])
+				if !in.restore(uint32(from), uint32(to)) {
+					t.Fatal("not restored")
+				}
+				if !bytes.Equal(mem[:from], want[:from]) || !bytes.Equal(mem[to:], want[to:]) || !bytes.Equal(mem[from:to], kept) {
+					t.Fatalf("another memory than before, or what is kept changed")
+				}
+			}
+		})
+	}
 }

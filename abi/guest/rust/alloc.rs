@@ -1,16 +1,24 @@
 //! Memory for the host's blocks, taken at set-up and never given back.
 
-/// Gives `size` bytes at a multiple of `align`, or 0. It takes whole new pages
-/// and keeps what is left of them for the next call, so it never meets the
-/// plugin's data, its stack, or a heap.
+/// Gives `size` bytes at a multiple of `align`, or 0. It takes them from a static
+/// as long as that has room, then whole new pages, and keeps what is left of them
+/// for the next call: so it never meets the plugin's data, its stack, or a heap. The
+/// blocks of a call on few rows fit into the static, and a memory of one page is set
+/// back in half the time of two.
 #[cfg(target_arch = "wasm32")]
 pub fn alloc(size: u32, align: u32) -> u32 {
     const PAGE: u64 = 65536;
+    const FIRST: usize = 16 << 10;
+    static mut ROOM: [u64; FIRST / 8] = [0; FIRST / 8];
     static mut NEXT: u64 = 0;
     static mut END: u64 = 0;
     let align = align.max(1) as u64;
     // A guest has one thread, and nothing else touches the two.
     let (next, end) = unsafe { (&mut NEXT, &mut END) };
+    if *end == 0 {
+        *next = unsafe { core::ptr::addr_of!(ROOM) } as u64;
+        *end = *next + FIRST as u64;
+    }
     let mut at = (*next + align - 1) / align * align;
     if at + size as u64 > *end {
         let pages = (size as u64 + align + PAGE - 1) / PAGE;
