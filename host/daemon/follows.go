@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	watchEvery = time.Second
+	// watchEvery is how often files and heartbeats are looked at: it is what an
+	// idle daemon wakes up for, which costs some three switches each time.
+	watchEvery = 2 * time.Second
 	// silent is how long an external node may go without a heartbeat before it
 	// gets no new jobs.
 	silent = 30 * time.Second

@@ -3,8 +3,9 @@
 // with the same transactions, latency against one fsync of the same disk, a
 // restart against a read of the snapshot, what an idle daemon wakes up for, and
 // what a job takes of memory and disk. Daemons run in processes of their own,
-// rounds of what is compared alternate, and the fastest of each counts. It prints
-// one line a figure: name, value, unit, goal, verdict. It imports the daemon, the
+// rounds of what is compared alternate, and the fastest of each counts, for a share
+// of a ceiling the median of the rounds. It prints one line a figure: name, value,
+// unit, goal, verdict. It imports the daemon, the
 // store, the API's client, the configuration and report; nothing imports it.
 package main
 

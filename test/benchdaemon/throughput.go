@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,6 +23,7 @@ type outcome struct {
 	ceiling float64       // jobs a second of the store alone
 	storing time.Duration // processor time of that
 	groups  int           // transactions
+	share   []float64     // of the ceiling, in each round
 	disk    int64         // bytes that the store takes at the end
 }
 
@@ -31,10 +33,18 @@ func (o *outcome) better(other outcome) {
 	if o.storing > 0 {
 		storing = min(storing, o.storing)
 	}
+	share := append(o.share, other.rate/other.ceiling)
 	if other.rate > o.rate {
 		*o = other
 	}
-	o.ceiling, o.storing = ceiling, storing
+	o.ceiling, o.storing, o.share = ceiling, storing, share
+}
+
+// ofCeiling is the median over the rounds of rate by ceiling: the two of one round
+// meet the same machine, the fastest of all rounds may not.
+func (o *outcome) ofCeiling() float64 {
+	slices.Sort(o.share)
+	return o.share[len(o.share)/2]
 }
 
 // throughput loads a daemon over HTTP, and another within its process, and has
@@ -58,14 +68,14 @@ func (b *bench) throughput() ([]report.Figure, error) {
 	return []report.Figure{
 		{Name: "submitted to placed, 64 clients over HTTP", Value: http.rate, Unit: "jobs/s"},
 		{Name: "  the store alone, same transactions", Value: http.ceiling, Unit: "jobs/s"},
-		{Name: "  of the store's ceiling", Value: http.rate / http.ceiling, Unit: "x", Goal: report.AtLeast(0.5)},
+		{Name: "  of the store's ceiling, median of the rounds", Value: http.ofCeiling(), Unit: "x", Goal: report.AtLeast(0.5)},
 		{Name: "  jobs a transaction", Value: n / float64(http.groups), Unit: "jobs"},
 		{Name: "  processor time of the daemon", Value: each(http.used), Unit: "us/job"},
 		{Name: "  processor time of the clients", Value: each(http.clients), Unit: "us/job"},
 		{Name: "  processor time of the store alone", Value: each(http.storing), Unit: "us/job"},
 		{Name: "submitted to placed, 64 clients within the process", Value: within.rate, Unit: "jobs/s"},
 		{Name: "  the store alone, same transactions", Value: within.ceiling, Unit: "jobs/s"},
-		{Name: "  of the store's ceiling", Value: within.rate / within.ceiling, Unit: "x", Goal: report.AtLeast(0.5)},
+		{Name: "  of the store's ceiling, median of the rounds", Value: within.ofCeiling(), Unit: "x", Goal: report.AtLeast(0.5)},
 		{Name: "  jobs a transaction", Value: n / float64(within.groups), Unit: "jobs"},
 		{Name: "  processor time of daemon and clients", Value: each(within.used), Unit: "us/job"},
 		{Name: "HTTP and JSON, of the time that a job takes", Value: 1 - http.rate/within.rate, Unit: "share"},
