@@ -22,28 +22,35 @@ type Access struct {
 	tenancy Tenancy
 	tokens  *tokens
 	listen  *net.TCPAddr // nil where the daemon does not listen on loopback alone
-	kinds   []Authenticator
+	others  []Authenticator
 }
 
 // NewAccess takes tokens, then what the others take, then the socket's own user,
 // and at last, while no tenant was created, anybody on this machine: that is if
 // listen, the only address beside the socket, is loopback.
 func NewAccess(t Tenancy, listen net.Addr, others ...Authenticator) *Access {
-	a := &Access{tenancy: t, tokens: newTokens(t, time.Now)}
+	a := &Access{tenancy: t, tokens: newTokens(t, time.Now), others: others}
 	if tcp, ok := listen.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		a.listen = tcp
 	}
-	a.kinds = append([]Authenticator{a.tokens.principal}, others...)
-	a.kinds = append(a.kinds, socketPeer, a.neighbour)
 	return a
 }
 
 // SingleUser says whether programs on this machine may act without a token now.
 func (a *Access) SingleUser() bool { return a.listen != nil && len(a.tenancy.Tenants()) == 0 }
 
-// principal tells who a request is from; nil is nobody that it shows.
+// principal tells who a request is from; nil is nobody that it shows. Who shows
+// something that nobody takes is not taken for somebody who shows nothing.
 func (a *Access) principal(r *http.Request) (*access.Principal, error) {
-	for _, kind := range a.kinds {
+	p, err := firstOf(r, append([]Authenticator{a.tokens.principal}, a.others...)...)
+	if p != nil || err != nil || len(r.Header.Values("Authorization")) > 0 {
+		return p, err
+	}
+	return firstOf(r, socketPeer, a.neighbour)
+}
+
+func firstOf(r *http.Request, kinds ...Authenticator) (*access.Principal, error) {
+	for _, kind := range kinds {
 		if p, err := kind(r); p != nil || err != nil {
 			return p, err
 		}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -111,8 +110,13 @@ func faults(location string, err error) []*huma.ErrorDetail {
 	return nil
 }
 
-// maxEcho is how many bytes of a value a problem repeats.
-const maxEcho = 80
+const (
+	// maxEcho is how many bytes of a value, or of a name, a problem repeats.
+	maxEcho = 80
+	// maxMessage bounds what a problem says of one fault: as long as a list of what
+	// was expected may be.
+	maxMessage = 500
+)
 
 // complete gives the problems that huma makes by itself the type of ours.
 func complete(ctx huma.Context, _ string, body any) (any, error) {
@@ -124,15 +128,31 @@ func complete(ctx huma.Context, _ string, body any) (any, error) {
 	if p.Status == http.StatusBadRequest && len(p.Errors) > 0 {
 		p.Detail = "the body cannot be read"
 	}
+	p.Errors = p.Errors[:min(len(p.Errors), maxFaulty)]
 	for _, d := range p.Errors {
-		if text, ok := d.Value.(string); ok && len(text) > maxEcho {
-			d.Value = strings.ToValidUTF8(text[:maxEcho], "") + "…"
-		}
-		if text, ok := d.Value.(string); ok && !utf8.ValidString(text) {
-			d.Value = strings.ToValidUTF8(text, "�")
-		}
+		d.Message, d.Location, d.Value = echo(d.Message, maxMessage), echo(d.Location, maxEcho), echoValue(d.Value)
 	}
 	return p, nil
+}
+
+// echo gives of a text what a problem repeats.
+func echo(text string, most int) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return strings.ToValidUTF8(text, "�")
+}
+
+// echoValue gives a value, or where it is long the beginning of its JSON.
+func echoValue(v any) any {
+	if text, ok := v.(string); ok {
+		return echo(text, maxEcho)
+	}
+	text, err := json.Marshal(v)
+	if err != nil || len(text) > maxEcho {
+		return echo(string(text), maxEcho)
+	}
+	return v
 }
 
 // writeProblem answers outside of huma.
