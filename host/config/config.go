@@ -5,7 +5,10 @@ import "time"
 // Config is everything that an operator can set. The tags are the names of the
 // settings in the file.
 type Config struct {
-	DataDir   string    `koanf:"data_dir"`
+	DataDir string `koanf:"data_dir"`
+	// AllowSharedUID permits tasks that the isolation of tenants would refuse.
+	AllowSharedUID bool `koanf:"allow_shared_uid"`
+
 	API       API       `koanf:"api"`
 	Engine    Engine    `koanf:"engine"`
 	Store     Store     `koanf:"store"`

@@ -13,6 +13,7 @@ func settings() []setting {
 	const fuel = 1 << 40
 	return []setting{
 		path(one("data_dir", "where the daemon keeps its state", text("a path", anything), func(c *Config) *string { return &c.DataDir })),
+		running(one("allow_shared_uid", "let tasks of several tenants run as the daemon's own user, who can read all their files", toggle(), func(c *Config) *bool { return &c.AllowSharedUID })),
 
 		one("api.listen", "address of the HTTP API", text("host:port such as 127.0.0.1:7433", isAddress), func(c *Config) *string { return &c.API.Listen }),
 		path(one("api.socket", "Unix socket of the HTTP API, poise.sock in data_dir when not set", text("a path of at most 107 bytes", func(s string) bool { return len(s) <= maxSocket }), func(c *Config) *string { return &c.API.Socket })),

@@ -95,7 +95,7 @@ func (c *core) unbound(placement string, cause error) {
 	switch {
 	case live.cancelled:
 		c.end(live, stateFailed, nil, cancelled)
-	case poise.KindOf(cause) == poise.Invalid:
+	case poise.KindOf(cause) == poise.Invalid, poise.KindOf(cause) == poise.Denied:
 		c.end(live, stateFailed, nil, cause.Error())
 	case live.unbound%maxBinds != 0:
 		c.after(c.retryIn(live.unbound), func() {
@@ -301,6 +301,12 @@ func (c *core) rebind() {
 		}
 		live := c.jobs[j.ID]
 		live.engine, live.over = c.engineOf(live.place.Node), new(atomic.Bool)
+		if e, ok := live.engine.(*external); ok {
+			// Before anyone can ask: what an executor is not told of is over, to it.
+			if err := e.Bind(context.Background(), live.binding()); err != nil {
+				panic(fmt.Sprintf("BUG: a task is not assigned again: %v", err))
+			}
+		}
 		if live.cancelled {
 			placement := live.place.ID
 			c.stop(live, func(err error) {

@@ -22,6 +22,9 @@ type Engine struct {
 	facts Facts
 	board engine.Board
 	lock  *os.File
+	root  bool // tasks may run as other users
+
+	usersMu sync.Mutex // of the file of users
 
 	mu      sync.Mutex
 	closed  bool
@@ -56,7 +59,7 @@ func New(opt Options) (*Engine, error) {
 	}
 	const op = "open local engine"
 	unavailable := func(err error) error { return &poise.Error{Kind: poise.Unavailable, Op: op, Err: err} }
-	e := &Engine{opt: opt, binding: map[string]chan struct{}{}, tasks: map[string]*attached{}}
+	e := &Engine{opt: opt, root: os.Geteuid() == 0, binding: map[string]chan struct{}{}, tasks: map[string]*attached{}}
 	if e.boot, err = bootID(); err != nil {
 		return nil, unavailable(err)
 	}
@@ -174,7 +177,14 @@ func (e *Engine) Bind(ctx context.Context, b engine.Binding) error {
 		delete(e.binding, b.Placement)
 		close(done)
 	}()
-	if err := e.bind(b); err != nil {
+	uid, err := e.isolated(b.Tenant)
+	if poise.KindOf(err) == poise.Denied {
+		return err
+	}
+	if err == nil {
+		err = e.bind(b, uid)
+	}
+	if err != nil {
 		return &poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("bind %q", b.Placement), Err: err}
 	}
 	return nil
@@ -183,8 +193,8 @@ func (e *Engine) Bind(ctx context.Context, b engine.Binding) error {
 // bind makes a new task's folder and starts its shim. The folder is on the disk
 // under its name before anything starts, so that no later daemon can take the
 // task for one that never was.
-func (e *Engine) bind(b engine.Binding) error {
-	staged, err := e.stage(b)
+func (e *Engine) bind(b engine.Binding, uid uint32) error {
+	staged, err := e.stage(b, uid)
 	if err != nil {
 		return err
 	}
@@ -207,12 +217,12 @@ func (e *Engine) bind(b engine.Binding) error {
 }
 
 // stage makes a complete folder for a task, under a name of its own.
-func (e *Engine) stage(b engine.Binding) (string, error) {
+func (e *Engine) stage(b engine.Binding, uid uint32) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Join(e.opt.Dir, newDir), "")
 	if err != nil {
 		return "", err
 	}
-	s := spec{Format: format, Binding: b, LogLimit: e.opt.LogLimit, CPU: e.facts.CPU, Memory: e.facts.Memory}
+	s := spec{Format: format, Binding: b, LogLimit: e.opt.LogLimit, CPU: e.facts.CPU, Memory: e.facts.Memory, UID: uid}
 	if e.facts.Cgroup != "" {
 		s.Cgroup = filepath.Join(e.facts.Cgroup, folderName(b.Placement))
 	}
@@ -221,6 +231,9 @@ func (e *Engine) stage(b engine.Binding) (string, error) {
 		if err == nil {
 			err = os.Mkdir(filepath.Join(dir, name), 0o700)
 		}
+	}
+	if err == nil && uid != 0 {
+		err = own(dir, uid)
 	}
 	if err == nil {
 		err = write(dir, specFile, &s, true, true)

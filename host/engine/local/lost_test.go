@@ -204,7 +204,7 @@ func TestHalfWritten(t *testing.T) {
 	claimed := `{"Format":1,"Shim":{"PID":999999,"Start":1,"Boot":"another"}}`
 	f := func(placement string, files map[string]string) {
 		t.Helper()
-		staged, err := w.stage(sh(placement, "echo "+placement+" >>"+runs))
+		staged, err := w.stage(sh(placement, "echo "+placement+" >>"+runs), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,13 @@ type Options struct {
 	// and 1 GiB.
 	LogLimit, KeepLogs int64
 
+	// Isolate says whether a task may no longer run as the daemon's own user: there
+	// are tenants that do not trust each other. It is asked at each Bind; nil
+	// stands for never. Then each tenant's tasks run as a user of its own, whose
+	// uid is FirstUID or above, or are refused where the daemon is not root.
+	Isolate  func() bool
+	FirstUID uint32 // 0 stands for 1,900,000,000, which nobody hands out
+
 	// Cgroup is the cgroup v2 folder that is the daemon's to manage; "" stands
 	// for the cgroup that the daemon is in.
 	Cgroup string
@@ -44,6 +51,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Now == nil {
 		return refuse("now: nil, expected a clock")
+	}
+	if o.FirstUID == 0 {
+		o.FirstUID = 1_900_000_000 // of the range that systemd calls unused
 	}
 	if o.LogLimit == 0 {
 		o.LogLimit = 16 << 20

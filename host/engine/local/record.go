@@ -38,6 +38,7 @@ type spec struct {
 	Cgroup   string `json:",omitempty"` // folder to make for the task, "" = none
 	CPU      bool   `json:",omitempty"` // the cgroup can limit cpu
 	Memory   bool   `json:",omitempty"` // the cgroup can limit memory
+	UID      uint32 `json:",omitempty"` // user and group of the task, 0 = the daemon's
 }
 
 // claim is what the shim tells the daemon: who it is, and who the task is.

@@ -63,13 +63,16 @@ func reap(pid int) (syscall.WaitStatus, error) {
 // spawn starts a command in a process group of its own, in a cgroup where
 // there is one. The kernel kills it when the calling thread ends, which must
 // therefore live as long as the shim.
-func spawn(program string, argv, env []string, dir string, files []*os.File, cgroup *os.File) (int, error) {
+func spawn(program string, argv, env []string, dir string, files []*os.File, cgroup *os.File, uid uint32) (int, error) {
 	attr := &syscall.ProcAttr{Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
 	if cgroup != nil {
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(cgroup.Fd())
+	}
+	if uid != 0 {
+		attr.Sys.Credential = &syscall.Credential{Uid: uid, Gid: uid} // and no other groups
 	}
 	return syscall.ForkExec(program, argv, attr)
 }

@@ -109,7 +109,7 @@ func (t *task) start() (int32, error) {
 	if err != nil {
 		return cannotRun, err
 	}
-	pid, err := spawn(program, b.Command, env, dir, files, group)
+	pid, err := spawn(program, b.Command, env, dir, files, group, t.spec.UID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return notFound, fmt.Errorf("command: %s: not found", b.Command[0])
 	}
