@@ -55,15 +55,16 @@ func (g *Guest) readReasons(rows []uint32, w window, a answers, snap *state.Snap
 // readLosses checks and gives the losses for the rows of a window.
 func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snapshot, loss []float64) *Fault {
 	lo, hi := -math.MaxFloat64, math.MaxFloat64
-	if r := g.module.Manifest.LossRange; len(r) == 2 {
-		lo, hi = r[0], r[1]
+	declared := g.module.Manifest.LossRange
+	if len(declared) == 2 {
+		lo, hi = declared[0], declared[1]
 	}
 	loss = loss[:len(rows)]
 	values := a.values[8*w.lead : 8*w.rows]
 	if !w.dense() {
 		for i := range loss {
 			l := a.loss(w.at(rows, i))
-			if !(l >= lo && l <= hi) {
+			if !(l >= lo && l <= hi) { // NaN is within no bounds
 				return g.badLoss(snap, rows[i], l)
 			}
 			loss[i] = l
@@ -71,8 +72,11 @@ func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snaps
 		return nil
 	}
 	for i := 0; i < len(loss) && len(values) >= 8; i++ {
-		l := math.Float64frombits(binary.LittleEndian.Uint64(values))
-		if values = values[8:]; !(l >= lo && l <= hi) { // NaN is within no bounds
+		bits := binary.LittleEndian.Uint64(values)
+		l := math.Float64frombits(bits)
+		// The exponent of NaN and the infinities is all ones: one compare where no
+		// range is declared.
+		if values = values[8:]; bits<<1 >= 0x7ff<<53 || declared != nil && !(l >= lo && l <= hi) {
 			return g.badLoss(snap, rows[i], l)
 		}
 		loss[i] = l
