@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 	viewer := []Action{KnowSelf, ReadFleet, ReadJobs, ReadTenants, ReadPlugins}
 	submitter := slices.Concat(viewer, []Action{PlanJobs, ChangeJobs})
 	tenantAdmin := slices.Concat(submitter, []Action{ReadTokens, ChangeTokens, ChangePlugins, ReadAudit})
-	operator := slices.Concat(tenantAdmin, []Action{ChangeFleet, RunTasks, ChangeTenants, ReadMetrics})
+	operator := slices.Concat(tenantAdmin, []Action{ChangeFleet, RunTasks, ChangeTenants, ReadMetrics, ReadState})
 	f(Viewer, viewer...)
 	f(Submitter, submitter...)
 	f(TenantAdmin, tenantAdmin...)

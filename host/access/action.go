@@ -24,6 +24,7 @@ const (
 	ChangePlugins Action = "change-plugins" // push, put in force, run as a shadow
 	ReadAudit     Action = "read-audit"     // who changed what
 	ReadMetrics   Action = "read-metrics"   // of all tenants
+	ReadState     Action = "read-state"     // everything that decisions depend on, plugins of all tenants too
 )
 
 // allowed is the whole of it: which roles may do an action. An admin may do every
@@ -44,6 +45,7 @@ var allowed = map[Action][]Role{
 	RunTasks:      {Operator},
 	ChangeTenants: {Operator},
 	ReadMetrics:   {Operator},
+	ReadState:     {Operator},
 }
 
 // Allows says whether the role may do an action. Beyond what is open, a role or an

@@ -59,6 +59,8 @@ var actions = map[string]access.Action{
 	"create-token":  access.ChangeTokens,
 	"revoke-token":  access.ChangeTokens,
 	"list-audit":    access.ReadAudit,
+
+	"save-snapshot": access.ReadState,
 }
 
 // actionOf gives the action of an operation.

@@ -103,6 +103,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.decisionRoutes()
 	s.eventRoutes()
 	s.executorRoutes()
+	s.snapshotRoutes()
 	s.healthRoutes()
 	s.tenantRoutes()
 	s.tokenRoutes()

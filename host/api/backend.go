@@ -65,5 +65,9 @@ type Backend interface {
 	Assignments(ctx context.Context, node string, seen uint64, wait time.Duration) (client.Assignments, error)
 	Report(ctx context.Context, placement string, report client.TaskReport) error
 
+	// Snapshot gives the snapshot file of the state behind an event, 0 = the last
+	// durable one.
+	Snapshot(ctx context.Context, index uint64) ([]byte, error)
+
 	Health(ctx context.Context) client.Health
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,18 +9,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/poise"
 )
 
 func newPlan(s Streams) *cobra.Command {
 	var o output
 	var j jobFlags
+	var file string
 	r := &remote{}
 	cmd := &cobra.Command{
 		Use:   "plan FILE | [flags]",
 		Short: "Say where jobs would go now, or why nowhere, and submit nothing",
 		Long: "Say where jobs would go now, or why nowhere, and submit nothing. Each job of the file is\n" +
-			"planned by itself, on the fleet as it is.",
-		Example: "  poise plan examples/jobs/hello.yaml\n  poise plan --cpu 4 --gpu 2",
+			"planned by itself, on the fleet as it is. With --snapshot no daemon is needed: the jobs are\n" +
+			"planned on the state in the file, in the order of the queue, and each takes its place before\n" +
+			"the next.",
+		Example: "  poise plan examples/jobs/hello.yaml\n  poise plan --cpu 4 --gpu 2\n  poise plan --snapshot then.snapshot examples/jobs/hello.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -27,6 +32,9 @@ func newPlan(s Streams) *cobra.Command {
 			specs, err := j.specs(cmd, args)
 			if err != nil {
 				return err
+			}
+			if file != "" {
+				return planOnSnapshot(s, o, file, poise.TenantID(cmp.Or(r.tenant, client.DefaultTenant)), specs)
 			}
 			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
 				list := make([]client.Why, len(specs))
@@ -55,5 +63,6 @@ func newPlan(s Streams) *cobra.Command {
 	r.addFlags(cmd)
 	o.addFlag(cmd)
 	j.addFlags(cmd)
+	cmd.Flags().StringVar(&file, "snapshot", "", "plan on this snapshot file, without a daemon")
 	return cmd
 }

@@ -18,8 +18,10 @@ func newReplay(s Streams) *cobra.Command {
 		Use:   "replay --from INDEX [--to INDEX] [flags]",
 		Short: "Make recorded decisions again, from the records alone",
 		Long: "Make recorded decisions again, from the latest snapshot before them and the events behind it, and\n" +
-			"compare to the bit. The first difference is named and gives exit code 1. The daemon of the data\n" +
-			"directory must not run; a backup will do.",
+			"compare to the bit. What plugins answered is taken from the records: native filters, order, ties\n" +
+			"and the choice are made again; with --rerun-guests the plugins run too. The snapshots on the way\n" +
+			"are compared as well. The first difference is named, by the input where one differs, and gives\n" +
+			"exit code 1. The daemon of the data directory must not run; a backup will do.",
 		Example: "  poise replay --data-dir ./data --from 1",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,8 +53,19 @@ func replay(s Streams, source config.Options, o daemon.ReplayOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "%d decisions made again, equal to the bit; %d of plugins checked against their recorded answers\n", r.Decisions, r.Recorded)
-	if r.Index != 0 {
+	fmt.Fprintf(s.Out, "%d decisions made again, equal to the bit", r.Decisions)
+	if r.Recorded > 0 {
+		fmt.Fprintf(s.Out, "; in %d of them plugins' answers were taken from the records", r.Recorded)
+	}
+	if r.Snapshots > 0 {
+		fmt.Fprintf(s.Out, "; %d stored snapshots met", r.Snapshots)
+	}
+	fmt.Fprintln(s.Out)
+	switch {
+	case r.Index == 0:
+	case r.Job == "":
+		return fmt.Errorf("event %d: %s was %s and is %s", r.Index, r.Field, r.Was, r.Is)
+	default:
 		return fmt.Errorf("event %d, job %s: %s was %s and is %s", r.Index, r.Job, r.Field, r.Was, r.Is)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/journal"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/snapshot"
@@ -103,9 +102,9 @@ func fileAt(ctx context.Context, s *store.Store, index uint64) ([]byte, error) {
 }
 
 // SaveSnapshot gives the snapshot file of an index, 0 = of the last event, from
-// the store of the data directory, which no daemon may be using.
-func SaveSnapshot(ctx context.Context, c *config.Config, index uint64) ([]byte, error) {
-	s, err := store.Open(ctx, store.Options{Dir: storeDir(c.DataDir), Now: func() int64 { return int64(now()) }})
+// the store of a data directory, which no daemon may be using.
+func SaveSnapshot(ctx context.Context, dataDir string, index uint64) ([]byte, error) {
+	s, err := store.Open(ctx, store.Options{Dir: storeDir(dataDir), Now: func() int64 { return int64(now()) }})
 	if err != nil {
 		return nil, err
 	}
