@@ -225,6 +225,9 @@ func TestCut(t *testing.T) {
 	f([]uint32{5, 90}, 64, window{candidates: 2, rows: 2})
 	f([]uint32{8, 6, 5}, 64, window{candidates: 3, rows: 3})
 	f([]uint32{1, 2, 3, 90}, 2, window{candidates: 2, rows: 2})
+	f([]uint32{4, 5, 6, 7, 8, 9, 11}, 64, window{candidates: 7, rows: 8, block: true, first: 4})
+	f([]uint32{4, 5, 6, 7, 8, 10, 9}, 64, window{candidates: 7, rows: 7})
+	f([]uint32{4, 5, 6, 6, 7}, 64, window{candidates: 5, rows: 5})
 }
 
 // Candidate bits are those of the rows asked about.

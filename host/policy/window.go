@@ -50,14 +50,20 @@ func cut(rows []uint32, limit int) window {
 	return window{candidates: n, rows: n}
 }
 
-// contiguous counts the rows from the front that follow one upon the other.
+// contiguous counts the rows from the front that follow one upon the other, four
+// at a time: a full pass has nothing else.
 func contiguous(rows []uint32) int {
-	for i, row := range rows {
-		if row != rows[0]+uint32(i) {
-			return i
+	n := 0
+	for ; n+4 <= len(rows); n += 4 {
+		r, first := rows[n:n+4:n+4], rows[0]+uint32(n)
+		if (r[0]-first)|(r[1]-first-1)|(r[2]-first-2)|(r[3]-first-3) != 0 {
+			break
 		}
 	}
-	return len(rows)
+	for n < len(rows) && rows[n] == rows[0]+uint32(n) {
+		n++
+	}
+	return n
 }
 
 // at gives the table row of candidate i.
