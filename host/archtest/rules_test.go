@@ -72,11 +72,13 @@ var rules = map[string]rule{
 	// be in go.mod.
 	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
 	"host/node":        {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
-	"host/api":         {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "github.com/coreos/go-oidc/v3", "golang.org/x/time", prometheus}},
+	"host/api":         {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "golang.org/x/time", prometheus}},
 	"host/api/apitest": {may: []string{"host/access", "host/api/client", "host/poise"}},
 	"host/api/client":  {may: []string{"host/poise", "host/resource"}},
+	"host/cert":        {may: []string{"host/access", "host/poise"}},
+	"host/oidc":        {may: []string{"host/access", "host/poise"}, third: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/time"}},
 	"host/ui":          {may: []string{anyCore, "host/report"}},
-	"host/config": {third: []string{
+	"host/config": {may: []string{"host/access"}, third: []string{
 		"github.com/knadh/koanf/v2", "github.com/knadh/koanf/parsers/yaml", "github.com/knadh/koanf/providers/env/v2",
 		"github.com/knadh/koanf/providers/file", "github.com/knadh/koanf/providers/posflag", "github.com/knadh/koanf/providers/structs", pflag,
 	}},
@@ -84,12 +86,12 @@ var rules = map[string]rule{
 	"host/daemon": {
 		may: []string{
 			anyCore, "host/manifest", "host/policy", "host/stack", "host/snapshot", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
-			"host/node", "host/api", "host/api/client", "host/ui", "host/config", "host/telemetry",
+			"host/node", "host/api", "host/api/client", "host/cert", "host/oidc", "host/ui", "host/config", "host/telemetry",
 		},
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
 	},
 	"host/cli": {
-		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/stack", "host/snapshot", "host/registry/minisign", "host/registry/oci", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/engine/local", "host/telemetry", "host/api", "host/api/client"},
+		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/stack", "host/snapshot", "host/registry/minisign", "host/registry/oci", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/engine/local", "host/telemetry", "host/api", "host/api/client", "host/oidc"},
 		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term", "golang.org/x/sync"},
 	},
 	"cmd/poise": {may: []string{"host/cli"}},

@@ -9,7 +9,15 @@ import (
 // "" is none. It shares connections with c.
 func (c *Client) As(token, tenant string) *Client {
 	other := *c
-	other.token, other.tenant = token, tenant
+	other.token, other.fresh, other.tenant = token, nil, tenant
+	return &other
+}
+
+// Renewing gives a client of the same daemon that asks for the token with each
+// request: for tokens that end before a long wait does.
+func (c *Client) Renewing(token func(context.Context) (string, error)) *Client {
+	other := *c
+	other.fresh = token
 	return &other
 }
 

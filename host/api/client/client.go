@@ -28,8 +28,9 @@ type Client struct {
 	address string // as a person reads it
 	base    string
 	http    *http.Client
-	token   string // shown with each request, "" = none
-	tenant  string // that requests are for, "" = the token's
+	token   string                                // shown with each request, "" = none
+	fresh   func(context.Context) (string, error) // gives it instead, nil = it does not change
+	tenant  string                                // that requests are for, "" = the token's
 }
 
 // New gives a client of the daemon at an address: host:port, an http or https
@@ -110,8 +111,14 @@ func (c *Client) send(ctx context.Context, q call) (*http.Response, error) {
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	if c.token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.token)
+	token := c.token
+	if c.fresh != nil {
+		if token, err = c.fresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	if c.tenant != "" {
 		r.Header.Set(TenantHeader, c.tenant)
@@ -134,6 +141,9 @@ func failure(answer *http.Response) error {
 	var p Problem
 	if text, err := io.ReadAll(io.LimitReader(answer.Body, maxProblem)); err == nil {
 		_ = json.Unmarshal(text, &p) // without a problem, the status says it
+		if answer.StatusCode == http.StatusBadRequest && bytes.Contains(text, []byte("HTTP request to an HTTPS server")) {
+			p.Detail = "the daemon speaks TLS at this address, expected an https URL"
+		}
 	}
 	return p.problemError(answer.StatusCode)
 }
@@ -149,6 +159,9 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err
+	}
+	if why := distrusted(err); why != "" {
+		return &poise.Error{Kind: poise.Denied, Op: c.address, Detail: why, Err: err}
 	}
 	return &poise.Error{Kind: poise.Unavailable, Detail: detail, Err: err}
 }
