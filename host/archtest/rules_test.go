@@ -96,6 +96,8 @@ var rules = map[string]rule{
 	},
 	"cmd/poise": {may: []string{"host/cli"}},
 
+	"examples/executor": {may: []string{"host/api/client", "host/poise"}},
+
 	"plugins/spread-domains": {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"plugins/only-class":     {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/policy/wasm", "host/manifest", "host/report"}, third: []string{wazero}},

@@ -54,6 +54,8 @@ func (j *jobFlags) specs(cmd *cobra.Command, args []string) ([]client.JobSpec, e
 		return specsOf(files[0])
 	case given == "" && len(command) == 0:
 		return nil, usagef("no job given, expected a file, or flags and -- command")
+	case j.name == "" && len(command) == 0:
+		return nil, usagef("%s without a command, expected -- and a command behind the flags, or --name for a job of a simulated node", given)
 	}
 	spec, err := j.spec(command)
 	return []client.JobSpec{spec}, err

@@ -168,7 +168,14 @@ func (d *Daemon) Logs(ctx context.Context, tenant poise.TenantID, nameOrID strin
 	case "stderr":
 		opt.Stream = local.Stderr
 	}
-	return d.local.Logs(ctx, last.ID, opt)
+	log, err := d.local.Logs(ctx, last.ID, opt)
+	if poise.KindOf(err) == poise.NotFound {
+		return nil, &poise.Error{
+			Kind: poise.NotFound, Op: fmt.Sprintf("logs of job %q", row.Name),
+			Detail: fmt.Sprintf("its task on node %s has no output here, expected one that ran on this machine, and lately", last.Node),
+		}
+	}
+	return log, err
 }
 
 // views gives jobs as they go over the wire.

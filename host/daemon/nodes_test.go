@@ -313,17 +313,29 @@ func TestExecutor(t *testing.T) {
 		w.until(id, client.Running)
 	}
 
-	// A restart neither forgets the task nor runs it again.
-	w = w.again(nil)
-	if b := assignment(w, "e"); b.Placement != a.Placement {
-		t.Errorf("%+v, expected %s as before", b, a.Placement)
+	// A restart neither forgets the task nor runs it again. The list is whole from
+	// the first answer on: what is not there is over.
+	again := func() client.Assignment {
+		t.Helper()
+		w = w.again(nil)
+		list, err := w.Assignments(t.Context(), "e")
+		if err != nil || len(list.Assignments) != 1 || list.Assignments[0].Placement != a.Placement {
+			t.Fatalf("%+v, %v, expected %s as before", list, err, a.Placement)
+		}
+		return list.Assignments[0]
 	}
+	again()
 	report(client.TaskReport{State: client.Running})
 	if _, err := w.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	if b := assignment(w, "e"); !b.Stop {
 		t.Errorf("%+v, expected that it is to end", b)
+	}
+	again()
+	eventually(t, "that it is to end", func() bool { return assignment(w, "e").Stop })
+	if j := w.job(id); j.State.Ended() {
+		t.Errorf("%+v, expected that it waits for what the executor says", j)
 	}
 	report(client.TaskReport{State: client.Failed, ExitCode: 143, Signal: "SIGTERM"})
 	if j := w.until(id, client.Failed); j.Detail != cancelled || *j.ExitCode != 143 {

@@ -37,7 +37,7 @@ type Client struct {
 // URL, or the path of a Unix socket, with or without unix: before it.
 func New(address string) (*Client, error) {
 	path, unix := strings.CutPrefix(address, "unix:")
-	if unix || strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".") {
+	if unix || strings.HasPrefix(address, ".") || strings.Contains(address, "/") && !strings.Contains(address, "://") {
 		if path == "" {
 			return nil, addressError(address)
 		}

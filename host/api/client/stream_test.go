@@ -105,6 +105,7 @@ func TestAddress(t *testing.T) {
 	f("/run/poise.sock", "http://poise")
 	f("unix:poise.sock", "http://poise")
 	f("./poise.sock", "http://poise")
+	f("data/poise.sock", "http://poise")
 	f("", "")
 	f("unix:", "")
 	f("::x", "")
