@@ -73,6 +73,7 @@ func (b *bench) throughput() ([]report.Figure, error) {
 		{Name: "  processor time of the daemon", Value: each(http.used), Unit: "us/job"},
 		{Name: "  processor time of the clients", Value: each(http.clients), Unit: "us/job"},
 		{Name: "  processor time of the store alone", Value: each(http.storing), Unit: "us/job"},
+		{Name: "  of the processor time of daemon and clients", Value: float64(http.storing) / float64(http.used+http.clients), Unit: "share"},
 		{Name: "submitted to placed, 64 clients within the process", Value: within.rate, Unit: "jobs/s"},
 		{Name: "  the store alone, same transactions", Value: within.ceiling, Unit: "jobs/s"},
 		{Name: "  of the store's ceiling, median of the rounds", Value: within.ofCeiling(), Unit: "x", Goal: report.AtLeast(0.5)},
