@@ -70,14 +70,15 @@ var rules = map[string]rule{
 	"host/engine/sim":        {may: []string{"host/engine", "host/poise", "host/resource"}},
 	// Its Kubernetes client comes with the engine; until then nothing of it may
 	// be in go.mod.
-	"host/engine/kube": {may: []string{"host/engine", "host/poise", "host/resource"}},
-	"host/node":        {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
-	"host/api":         {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "golang.org/x/time", prometheus}},
-	"host/api/apitest": {may: []string{"host/access", "host/api/client", "host/poise"}},
-	"host/api/client":  {may: []string{"host/poise", "host/resource"}},
-	"host/cert":        {may: []string{"host/access", "host/poise"}},
-	"host/oidc":        {may: []string{"host/access", "host/poise"}, third: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/time"}},
-	"host/ui":          {may: []string{anyCore, "host/report"}},
+	"host/engine/kube":   {may: []string{"host/engine", "host/poise", "host/resource"}},
+	"host/node":          {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
+	"host/api":           {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "golang.org/x/time", prometheus}},
+	"host/api/apitest":   {may: []string{"host/access", "host/api/client", "host/poise"}},
+	"host/api/client":    {may: []string{"host/poise", "host/resource"}},
+	"host/cert":          {may: []string{"host/access", "host/poise"}},
+	"host/oidc":          {may: []string{"host/access", "host/poise"}, third: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/time"}},
+	"host/oidc/oidctest": {third: []string{"github.com/go-jose/go-jose/v4"}},
+	"host/ui":            {may: []string{anyCore, "host/report"}},
 	"host/config": {may: []string{"host/access"}, third: []string{
 		"github.com/knadh/koanf/v2", "github.com/knadh/koanf/parsers/yaml", "github.com/knadh/koanf/providers/env/v2",
 		"github.com/knadh/koanf/providers/file", "github.com/knadh/koanf/providers/posflag", "github.com/knadh/koanf/providers/structs", pflag,
