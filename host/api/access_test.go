@@ -375,7 +375,7 @@ func TestAuditFails(t *testing.T) {
 	}
 	b.AuditFault = nil
 	page := must(c.Audit(t.Context(), client.AuditFilter{}))(t)
-	if len(page.Records) != 1 || page.Records[0].Object != "1 jobs, first id-1 (j)" {
+	if len(page.Records) != 1 || page.Records[0].Object != "1 job, first id-1 (j)" {
 		t.Errorf("%+v", page)
 	}
 }

@@ -136,11 +136,11 @@ func TestHostileJSON(t *testing.T) {
 	b := apitest.New()
 	g := guarded(t, b)
 	op := bearer(g.give(access.Operator, ""))
-	deep := strings.Repeat("[", 1<<19)
+	deep := strings.Repeat("[", 1<<16)
 	bodies := []string{
-		deep, strings.Repeat(`{"a":`, 1<<17), strings.Repeat(`{"jobs":[`, 1<<16), `{"jobs":` + deep + `}`, `{"name":` + deep + strings.Repeat("]", 1<<19-20) + `}`,
-		`{"name": "` + strings.Repeat(`\u0000`, 1<<17) + `"}`, `{"role": 1e999999999}`, `{"` + strings.Repeat("k", 1<<19) + `": 1}`, "\xff\xfe{}", `{"name": "a"`, `null`, `[]`, `"x"`, `0`, ``,
-		strings.Repeat(" ", 1<<20-1) + "{", `{"jobs": [` + strings.Repeat("{},", 1<<17) + `{}]}`, `{"name":"a","name":["b"]}`, "{} {}",
+		deep, strings.Repeat(`{"a":`, 1<<14), strings.Repeat(`{"jobs":[`, 1<<16), `{"jobs":` + deep + `}`, `{"name":` + deep + strings.Repeat("]", 1<<16-20) + `}`,
+		`{"name": "` + strings.Repeat(`\u0000`, 1<<14) + `"}`, `{"role": 1e999999999}`, `{"` + strings.Repeat("k", 1<<16) + `": 1}`, "\xff\xfe{}", `{"name": "a"`, `null`, `[]`, `"x"`, `0`, ``,
+		strings.Repeat(" ", 1<<20-1) + "{", `{"jobs": [` + strings.Repeat("{},", 1<<14) + `{}]}`, `{"name":"a","name":["b"]}`, "{} {}",
 	}
 	for path, item := range must(routesWithBody(g.server))(t) {
 		for i, body := range bodies {

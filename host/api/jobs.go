@@ -47,10 +47,10 @@ func (s *server) jobRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		about(ctx, tenant, fmt.Sprintf("%d jobs", len(list)))
+		about(ctx, tenant, several(len(list)))
 		made, err := s.backend.Submit(ctx, tenant, list, in.Key)
 		if len(made) > 0 {
-			about(ctx, tenant, fmt.Sprintf("%d jobs, first %s (%s)", len(made), made[0].ID, made[0].Name))
+			about(ctx, tenant, fmt.Sprintf("%s, first %s (%s)", several(len(made)), made[0].ID, made[0].Name))
 		}
 		return answer(jobs{made}, err)
 	}, asWritten, answers(http.StatusCreated))
@@ -94,6 +94,13 @@ func (s *server) planRoutes() {
 		}
 		return answer(s.backend.Plan(ctx, tenant, list[0]))
 	}, asWritten)
+}
+
+func several(jobs int) string {
+	if jobs == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", jobs)
 }
 
 // owned refuses jobs that name another tenant than the caller.

@@ -77,6 +77,7 @@ func refuse(ctx context.Context, log *slog.Logger, op string, err error) problem
 		return newProblem(statuses[kind], kind, err.Error())
 	}
 	p := newProblem(statuses[kind], kind, "validation failed")
+	shorten(details)
 	p.Errors = details
 	return p
 }
@@ -113,6 +114,8 @@ func faults(location string, err error) []*huma.ErrorDetail {
 const (
 	// maxEcho is how many bytes of a value, or of a name, a problem repeats.
 	maxEcho = 80
+	// maxLocation bounds the way to a fault, in which a caller's names stand.
+	maxLocation = 300
 	// maxMessage bounds what a problem says of one fault: as long as a list of what
 	// was expected may be.
 	maxMessage = 500
@@ -129,10 +132,15 @@ func complete(ctx huma.Context, _ string, body any) (any, error) {
 		p.Detail = "the body cannot be read"
 	}
 	p.Errors = p.Errors[:min(len(p.Errors), maxFaulty)]
-	for _, d := range p.Errors {
-		d.Message, d.Location, d.Value = echo(d.Message, maxMessage), echo(d.Location, maxEcho), echoValue(d.Value)
-	}
+	shorten(p.Errors)
 	return p, nil
+}
+
+// shorten cuts what a caller wrote to what a problem repeats of it.
+func shorten(faults []*huma.ErrorDetail) {
+	for _, d := range faults {
+		d.Message, d.Location, d.Value = echo(d.Message, maxMessage), echo(d.Location, maxLocation), echoValue(d.Value)
+	}
 }
 
 // echo gives of a text what a problem repeats.

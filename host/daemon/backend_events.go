@@ -11,7 +11,7 @@ import (
 
 // Events implements api.Backend.
 func (d *Daemon) Events(ctx context.Context, tenant poise.TenantID, after uint64, fn func(client.Event) error) error {
-	s := sight{tenant: tenant, owner: d.ownerOf}
+	s := sight{tenant: tenant, owner: d.ownerOf, owners: map[poise.JobID]poise.TenantID{}}
 	for {
 		news := d.board.wait()
 		err := d.store.Read(ctx, after+1, func(r store.Record) error {

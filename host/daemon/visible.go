@@ -10,11 +10,11 @@ import (
 type sight struct {
 	tenant poise.TenantID // "" sees all
 	owner  func(ctx context.Context, job string) (poise.TenantID, error)
-	owners map[string]poise.TenantID // of jobs that were asked for
+	owners map[poise.JobID]poise.TenantID // of jobs that the events were about and that have not ended
 }
 
 // maxOwners bounds what a sight remembers.
-const maxOwners = 10_000
+const maxOwners = 100_000
 
 // ownerOf gives whose a job is; "" for one that the history does not have any
 // more.
@@ -37,14 +37,17 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 	case poise.NodeJoined, poise.NodeChanged, poise.NodeMarked, poise.NodeLeft, poise.ModelBuilt:
 		return true, nil
 	case poise.JobSubmitted:
+		s.remember(b.Job.ID, b.Job.Tenant)
 		return b.Job.Tenant == s.tenant, nil
 	case poise.JobPlaced:
 		return s.owns(ctx, b.Placement.Job)
 	case poise.JobFinished:
+		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)
 	case poise.JobRequeued:
 		return s.owns(ctx, b.Job)
 	case poise.JobWithdrawn:
+		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)
 	case poise.PolicySet:
 		return b.Activation.Tenant == s.tenant, nil
@@ -61,16 +64,20 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 }
 
 func (s *sight) owns(ctx context.Context, job poise.JobID) (bool, error) {
-	owner, ok := s.owners[string(job)]
+	owner, ok := s.owners[job]
 	if !ok {
 		var err error
 		if owner, err = s.owner(ctx, string(job)); err != nil {
 			return false, err
 		}
-		if s.owners == nil || len(s.owners) >= maxOwners {
-			s.owners = map[string]poise.TenantID{}
-		}
-		s.owners[string(job)] = owner
+		s.remember(job, owner)
 	}
 	return owner == s.tenant, nil
+}
+
+func (s *sight) remember(job poise.JobID, owner poise.TenantID) {
+	if len(s.owners) >= maxOwners {
+		clear(s.owners) // they are asked for again
+	}
+	s.owners[job] = owner
 }
