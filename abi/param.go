@@ -43,14 +43,14 @@ func (p *Param) validate() error {
 	if p.Default == nil {
 		return nil
 	}
-	if _, err := p.Parse(p.defaultText()); err != nil {
+	if _, err := p.Parse(p.DefaultText()); err != nil {
 		return fmt.Errorf("default: %w", err)
 	}
 	return nil
 }
 
-// defaultText is the default as a person would write it.
-func (p *Param) defaultText() string {
+// DefaultText is the default as a person would write it, "" where there is none.
+func (p *Param) DefaultText() string {
 	var text string
 	if json.Unmarshal(p.Default, &text) == nil {
 		return text
@@ -130,7 +130,7 @@ func (m *Manifest) Settings(given map[string]string) ([]Setting, error) {
 		switch {
 		case ok:
 		case p.Default != nil:
-			text = p.defaultText()
+			text = p.DefaultText()
 		default:
 			return nil, fmt.Errorf("%s: not given, expected a value of type %s", p.Name, p.Type)
 		}

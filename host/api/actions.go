@@ -52,6 +52,16 @@ var actions = map[string]access.Action{
 	"list-cases":   access.ReadPlugins,
 	"get-case":     access.ReadPlugins,
 
+	"list-plugins":      access.ReadPlugins,
+	"pull-plugin":       access.ReadPlugins,
+	"explain-policy":    access.ReadPlugins,
+	pushPlugin:          access.ChangePlugins,
+	"delete-plugin":     access.ChangePlugins,
+	"activate-plugin":   access.ChangePlugins,
+	"rollback-policy":   access.ChangePlugins,
+	"deactivate-policy": access.ChangePlugins,
+	"collect-plugins":   access.ChangeFleet,
+
 	"list-tenants":  access.ReadTenants,
 	"create-tenant": access.ChangeTenants,
 	"remove-tenant": access.ChangeTenants,

@@ -109,6 +109,8 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.tokenRoutes()
 	s.auditRoutes()
 	s.shadowRoutes()
+	s.pluginRoutes()
+	s.policyRoutes()
 }
 
 // quantity is what the OpenAPI document says of a client.Quantity.

@@ -18,6 +18,7 @@ import (
 type Backend interface {
 	Tenancy
 	Shadows
+	Plugins
 
 	// Submit takes all of the jobs or none, durably when it returns. The same key
 	// with the same specs gives the same answer and no new job; with others it is

@@ -17,9 +17,21 @@ import (
 
 // Limits are what one caller may ask for.
 type Limits struct {
-	MaxBody int64   // bytes of a request's body
-	Rate    float64 // requests per second and tenant
-	Burst   int     // requests of a tenant at once above the rate
+	MaxBody int64 // bytes of a request's body
+	// MaxModule is what a plugin has, in bytes: the body of a push may be longer
+	// than others.
+	MaxModule int64
+	Rate      float64 // requests per second and tenant
+	Burst     int     // requests of a tenant at once above the rate
+}
+
+// body gives how long the body of a request may be.
+func (l *Limits) body(r *http.Request) int64 {
+	const beside = 64 << 10 // tag, signature and parameters of a push
+	if r.Method == http.MethodPost && r.URL.Path == "/v1/plugins" {
+		return max(l.MaxBody, l.MaxModule/3*4+beside) // base64
+	}
+	return l.MaxBody
 }
 
 // maxStreams bounds the event streams and followed logs that are open at once:
@@ -85,7 +97,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 			writeProblem(w, refuse(r.Context(), s.log, "tell the tenant", err))
 			return
 		}
-		body, refused := readBody(w, r, lim.MaxBody)
+		body, refused := readBody(w, r, lim.body(r))
 		if refused != nil {
 			w.Header().Set("Connection", "close") // the rest of the body is not wanted
 			writeProblem(w, *refused)

@@ -88,7 +88,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(newJob(s), newPlan(s), newNode(s), newCluster(s), newDecision(s), newEvent(s))
 	root.AddCommand(newTenant(s), newLogin(s), newContext(s), newAudit(s))
-	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newConfig(s), newServe(s), newSnapshot(s), newReplay(s), newBackup(s), newRestore(s), newVersion(s), newCompile(s), newShim())
+	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newConfig(s), newServe(s), newSnapshot(s), newReplay(s), newBackup(s), newRestore(s), newVersion(s), newCompile(s), newConform(s), newShim())
 	return root
 }
 

@@ -15,5 +15,7 @@ func newPlugin(s Streams) *cobra.Command {
 	group.AddCommand(newPluginNew(s), newPluginInspect(s), newPluginCheck(s))
 	group.AddCommand(newPluginRun(s), newPluginTest(s), newPluginBench(s))
 	group.AddCommand(newPluginSign(s), newPluginVerify(s), newPluginCopy(s))
+	group.AddCommand(newPluginPush(s), newPluginPull(s), newPluginList(s), newPluginDelete(s), newPluginGC(s))
+	group.AddCommand(newPluginActivate(s), newPluginRollback(s), newPluginDeactivate(s), newPluginExplain(s))
 	return group
 }

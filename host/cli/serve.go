@@ -56,7 +56,7 @@ func serve(s Streams, source config.Options) error {
 	defer stop()
 	o := daemon.Options{
 		Config: live, Log: telemetry.Logger(s.Err, c.Log.Format, level), Version: buildVersion(), Level: level,
-		Shim: []string{self, shimCommand}, Compile: []string{self, compileCommand},
+		Shim: []string{self, shimCommand}, Compile: []string{self, compileCommand}, Conform: []string{self, conformCommand},
 	}
 	return daemon.Serve(ctx, o, func(address, socket string) {
 		fmt.Fprintf(s.Out, "poise serves on http://%s and on %s\n", address, socket)

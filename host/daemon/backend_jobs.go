@@ -209,6 +209,12 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 	} else {
 		j.Reason = row.Reason
 	}
+	if rests := d.board.rests.reason(poise.TenantID(row.Tenant), d.core.now()); rests != "" && row.State == stateWaiting {
+		if j.Reason != "" {
+			j.Reason += "; "
+		}
+		j.Reason += rests
+	}
 	if row.State == stateWaiting || row.State == stateWithdrawn {
 		return j, nil
 	}

@@ -62,6 +62,8 @@ type core struct {
 
 	tenantFuel func() int64           // per second; nil = no bound
 	faulted    func(poise.Activation) // a plugin faulted too often in a row
+	// clusterStreak counts the faults in a row of the cluster's plugin.
+	clusterStreak int
 
 	retryBase, retryMax time.Duration
 
@@ -208,7 +210,7 @@ func (c *core) settle(w timed) error {
 	case s.Dropped:
 		return nil
 	}
-	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision)
+	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision, w.took)
 	live := c.jobs[s.Decision.Job]
 	live.decision = &s.Decision
 	live.row.Attempts++

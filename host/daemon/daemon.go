@@ -25,6 +25,7 @@ import (
 	"github.com/poise-sched/poise/host/node"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/registry"
 	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
@@ -38,6 +39,7 @@ type Options struct {
 	Level   *slog.LevelVar // of Log, where the configuration is to change it
 	Shim    []string       // command of a task's shim
 	Compile []string       // command of the compile child
+	Conform []string       // command of the child that checks a plugin against the contract
 	Version string
 	// Written, where set, is told of each durable transaction, before what waits
 	// for it goes on: how a benchmark learns what the store had to take.
@@ -63,7 +65,9 @@ type Daemon struct {
 	changing sync.Mutex // of what is in force
 	shading  sync.Mutex // of what runs as a shadow
 	shades   *shadowTools
-	saving   sync.Mutex // of snapshot files
+	probes   probes
+	gate     *registry.Gate // of pushes
+	saving   sync.Mutex     // of snapshot files
 	dry      dryRuns
 	metrics  *telemetry.Metrics
 
@@ -103,7 +107,8 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{
-		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(),
+		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(), probes: newProbes(),
+		gate:    newGate(),
 		builder: builder(c, o.Compile, s), registry: registry, metrics: metrics,
 	}
 	if err := d.open(ctx, c); err != nil {
@@ -291,6 +296,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return d.watchNodes(ctx) })
 	g.Go(func() error { return d.meter(ctx) })
+	g.Go(func() error { return d.probe(ctx) })
 	g.Go(func() error { return d.retain(ctx) })
 	d.ready.Store(true)
 	defer d.ready.Store(false)

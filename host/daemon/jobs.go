@@ -118,6 +118,9 @@ func (c *core) accept(s *Spec) (store.JobRow, error) {
 // nodes, of those that it fits where there are some.
 func waits(d *poise.Decision) string {
 	text := d.Verdict.String()
+	if d.Fault != "" && len(d.Refused) == 0 { // the rule of a plugin that failed
+		return text + ": policy failed: " + d.Fault
+	}
 	if len(d.Refused) == 0 {
 		return text
 	}

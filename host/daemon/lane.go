@@ -1,10 +1,15 @@
 package daemon
 
 import (
-	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 
+	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/stack"
+	"github.com/poise-sched/poise/host/telemetry"
 )
 
 // lane is the policy in force for a tenant's jobs, or, for "", for those of the
@@ -16,13 +21,18 @@ type lane struct {
 
 	out     int  // pieces of work that it plans there now
 	retired bool // another is in force
-	faults  int64
-	streak  int // of decisions with a fault of the top layer
+	seen    []tally
 	fuel    bucket
 }
 
+// tally is what is known of a layer's plugin as of the latest decision.
+type tally struct {
+	calls, faults int64
+	streak        int // of decisions with a fault
+}
+
 func newLane(tenant poise.TenantID, st *stack.Stack) *lane {
-	return &lane{tenant: tenant, stack: st, away: st.Away()}
+	return &lane{tenant: tenant, stack: st, away: st.Away(), seen: make([]tally, len(st.Layers))}
 }
 
 // laneOf names the lane that plans a tenant's jobs.
@@ -47,6 +57,9 @@ func (c *core) swap(s *swap) error {
 	}
 	for _, id := range s.close {
 		c.closeLane(id)
+	}
+	if slices.ContainsFunc(s.open, func(l *lane) bool { return l.tenant == "" }) {
+		c.clusterStreak = 0
 	}
 	if p := c.loop.State().Policies().Scheduler(); p != nil {
 		c.loop.UseParams(stack.Params(p))
@@ -76,6 +89,7 @@ func (c *core) closeLane(tenant poise.TenantID) {
 	if old := c.lanes[tenant]; old != nil {
 		delete(c.lanes, tenant)
 		c.loop.Close(string(tenant))
+		c.board.rests.end(tenant)
 		old.retire()
 	}
 }
@@ -98,22 +112,14 @@ func (l *lane) free() {
 	}
 }
 
-// top is the layer on top, which is the tenant's own, or nil.
-func (l *lane) top() *stack.Layer {
-	if n := len(l.stack.Layers); n > 0 {
-		return &l.stack.Layers[n-1]
-	}
-	return nil
-}
-
 // quarantineAfter is how many decisions in a row a plugin may fault.
 const quarantineAfter = 3
 
 // account charges a decision to its lane: the fuel to the tenant's bucket, a
-// fault to the plugin on top.
-func (c *core) account(l *lane, d *poise.Decision) {
-	top := l.top()
-	if top == nil || top.Guest == nil || l.retired {
+// fault to the plugin that it is of, and the time that the plan took to the
+// plugins that were at work, by what fuel they used.
+func (c *core) account(l *lane, d *poise.Decision, took time.Duration) {
+	if len(l.stack.Layers) == 0 {
 		return
 	}
 	var fuel int64
@@ -121,22 +127,53 @@ func (c *core) account(l *lane, d *poise.Decision) {
 		fuel += d.Plugins[i].Fuel
 	}
 	if l.tenant != "" && c.tenantFuel != nil {
-		if until := l.fuel.take(fuel, c.tenantFuel(), c.now()); until > 0 {
+		rate := c.tenantFuel()
+		if until := l.fuel.take(fuel, rate, c.now()); until > 0 {
 			c.loop.Rest(string(l.tenant), until)
+			c.board.rests.begin(l.tenant, until, rate)
 		}
 	}
-	counts := top.Guest.Counters().Read()
-	var faults int64
-	for _, n := range counts.Faults {
-		faults += n
-	}
-	if faults > l.faults {
-		l.faults = faults
-		if l.streak++; l.streak == quarantineAfter && c.faulted != nil {
-			c.faulted(*top.Activation)
+	for i := range l.stack.Layers {
+		layer := &l.stack.Layers[i]
+		if layer.Guest != nil && fuel > 0 {
+			for _, use := range d.Plugins {
+				if use.Digest == layer.Activation.Digest {
+					c.metrics.PluginCall(pluginID(layer.Activation), time.Duration(float64(took)*float64(use.Fuel)/float64(fuel)))
+				}
+			}
 		}
-	} else {
-		l.streak = 0
+		c.judge(l, i, d)
+	}
+}
+
+// judge counts the faults in a row of a layer's plugin and asks for a quarantine
+// where they are too many. Those of the cluster's plugin count over all lanes,
+// so that jobs of one tenant alone do not take it from the others.
+func (c *core) judge(l *lane, i int, d *poise.Decision) {
+	layer, seen := &l.stack.Layers[i], &l.seen[i]
+	streak := &seen.streak
+	if layer.Activation.Tenant == "" {
+		streak = &c.clusterStreak
+	}
+	faulted := layer.Fault != nil && d.Fault != ""
+	if layer.Guest != nil {
+		calls, faults := layer.Guest.Counters().Read().Calls, faultCount(layer.Guest)
+		asked := calls > seen.calls || faults > seen.faults
+		faulted = faults > seen.faults
+		if seen.calls, seen.faults = calls, faults; !asked {
+			return // all that was needed was known
+		}
+	}
+	if !faulted {
+		*streak = 0
+		return
+	}
+	if *streak++; *streak != quarantineAfter || c.faulted == nil {
+		return
+	}
+	now := c.loop.State().Policies().Activation(layer.Activation.Tenant)
+	if now != nil && now.Digest == layer.Activation.Digest && !now.Quarantined {
+		c.faulted(*now)
 	}
 }
 
@@ -162,18 +199,77 @@ func (b *bucket) take(fuel, rate int64, now poise.Time) (until poise.Time) {
 	return now + poise.Time(b.used/(rate/1000+1)+1)
 }
 
-// quarantine puts a plugin that faulted too often out of work, unless another is
-// in force already.
-func (d *Daemon) quarantine(ctx context.Context, a poise.Activation, on bool) error {
-	d.changing.Lock()
-	defer d.changing.Unlock()
-	now, err := d.inForce(ctx)
-	if err != nil {
-		return err
+// rests are the tenants whose plugins have used their fuel, for readers.
+type rests struct {
+	mu    sync.Mutex
+	until map[poise.TenantID]rest
+}
+
+type rest struct {
+	until poise.Time
+	rate  int64 // of fuel, per second
+}
+
+func (r *rests) begin(tenant poise.TenantID, until poise.Time, rate int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until == nil {
+		r.until = map[poise.TenantID]rest{}
 	}
-	current := now.Activation(a.Tenant)
-	if current == nil || current.Index != a.Index || current.Quarantined == on {
-		return nil
+	r.until[tenant] = rest{until, rate}
+}
+
+func (r *rests) end(tenant poise.TenantID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.until, tenant)
+}
+
+// reason says why a tenant's jobs wait at a time, "" where nothing is planned
+// later for the sake of fuel.
+func (r *rests) reason(tenant poise.TenantID, now poise.Time) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.until[tenant]
+	if one.until <= now {
+		return ""
 	}
-	return d.changeLocked(ctx, []poise.Body{poise.PolicyQuarantined{Tenant: a.Tenant, Quarantined: on}})
+	return fmt.Sprintf("the tenant's policy has used its fuel of %d units a second; it plans again at %s", one.rate, client.At(one.until).Format(time.RFC3339Nano))
+}
+
+// pluginID names an activation in metrics.
+func pluginID(a *poise.Activation) telemetry.PluginID {
+	return telemetry.PluginID{Tenant: string(a.Tenant), Plugin: a.Plugin, Version: a.Version, Role: "active"}
+}
+
+// pluginUse gives what the plugins in force have cost. That of the cluster is at
+// work in every lane.
+func (c *core) pluginUse() []telemetry.Plugin {
+	byID := map[telemetry.PluginID]*telemetry.Plugin{}
+	for _, l := range c.lanes {
+		for i := range l.stack.Layers {
+			layer := &l.stack.Layers[i]
+			id := pluginID(layer.Activation)
+			p := byID[id]
+			if p == nil {
+				p = &telemetry.Plugin{PluginID: id, Faults: map[string]int64{}}
+				byID[id] = p
+			}
+			p.Quarantined = layer.Activation.Quarantined
+			if layer.Guest == nil {
+				continue
+			}
+			n := layer.Guest.Counters().Read()
+			p.Calls, p.Rows, p.Fuel = p.Calls+n.Calls, p.Rows+n.Rows, p.Fuel+n.Fuel
+			p.Audited, p.Impure = p.Audited+n.Audited, p.Impure+n.Impure
+			for code, count := range n.Faults {
+				p.Faults[string(code)] += count
+			}
+		}
+	}
+	all := make([]telemetry.Plugin, 0, len(byID))
+	for _, p := range byID {
+		all = append(all, *p)
+	}
+	return all
 }

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/poise-sched/poise/abi/conformance"
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/engine/local"
@@ -31,6 +32,8 @@ func TestMain(m *testing.M) {
 			os.Exit(local.RunShim(os.Args[2:]))
 		case "plugin-compile":
 			os.Exit(policy.RunCompileChild(os.Stdin, os.Stdout, os.Args[2:]))
+		case "plugin-conform":
+			os.Exit(conformance.RunChild(os.Stdin, os.Stdout, os.Args[2:]))
 		}
 	}
 	goleak.VerifyTestMain(m)
@@ -98,7 +101,7 @@ func options(t testing.TB, dir string, s settings) Options {
 		t.Fatal(err)
 	}
 	return Options{
-		Config: live, Version: "test", Shim: []string{self, "task-shim"}, Compile: []string{self, "plugin-compile"},
+		Config: live, Version: "test", Shim: []string{self, "task-shim"}, Compile: []string{self, "plugin-compile"}, Conform: []string{self, "plugin-conform"},
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 }

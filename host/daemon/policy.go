@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/policy"
@@ -108,7 +107,8 @@ func (d *Daemon) change(ctx context.Context, bodies ...poise.Body) error {
 	return d.changeLocked(ctx, bodies)
 }
 
-func (d *Daemon) changeLocked(ctx context.Context, bodies []poise.Body) error {
+// changeLocked is change, if all of when hold in the turn that makes it.
+func (d *Daemon) changeLocked(ctx context.Context, bodies []poise.Body, when ...func(*core) error) error {
 	now, err := d.inForce(ctx)
 	if err != nil {
 		return err
@@ -119,6 +119,11 @@ func (d *Daemon) changeLocked(ctx context.Context, bodies []poise.Body) error {
 	}
 	made := false
 	err = d.durably(ctx, func(c *core) error {
+		for _, holds := range when {
+			if err := holds(c); err != nil {
+				return err
+			}
+		}
 		made = true
 		return c.swap(s)
 	})
@@ -181,10 +186,7 @@ func (d *Daemon) admit(ctx context.Context, s *poise.Scheduler, bin []byte, a *p
 	defer func() { _ = m.Close(ctx) }() // it has no error to give
 	a.Plugin, a.Version, a.Digest = m.Manifest.Name, m.Manifest.Version, m.Digest
 	if a.OnFailure == "" {
-		a.OnFailure = poise.RuleFallback
-		if m.Exports(abi.Filter) {
-			a.OnFailure = poise.RuleReject
-		}
+		a.OnFailure = ruleOf(m)
 	}
 	if err := d.store.PutModule(ctx, m.Digest, bin); err != nil {
 		return err

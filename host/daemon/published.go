@@ -21,6 +21,7 @@ type published struct {
 // board hands the latest state and the news of durable events to readers.
 type board struct {
 	current atomic.Pointer[published]
+	rests   rests
 
 	mu   sync.Mutex
 	news chan struct{} // closed at the next durable batch; guarded by mu

@@ -98,7 +98,7 @@ func listen(c *config.Config) (all []net.Listener, err error) {
 
 func (d *Daemon) apiLimits() api.Limits {
 	c := &d.options.Config.Current().Config.API
-	return api.Limits{MaxBody: int64(c.MaxBody), Rate: c.Rate, Burst: int(c.Burst)}
+	return api.Limits{MaxBody: int64(c.MaxBody), Rate: c.Rate, Burst: int(c.Burst), MaxModule: int64(d.options.Config.Current().Config.Policy.Limits.Module)}
 }
 
 // watchConfig takes up changes of the configuration: when the file changes, and

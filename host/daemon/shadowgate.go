@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/poise-sched/poise/host/api/client"
@@ -39,4 +40,17 @@ func (c *core) passes(a *poise.Activation, g *client.Gate) error {
 		return refuse("%s: what is in force has changed since it ran, expected figures beside that%s", shadowOf(a.Tenant), figures)
 	}
 	return gate.Check(&k.Tally)
+}
+
+// graduate ends the shadow that ran what is in force now: it would be compared
+// with itself.
+func (d *Daemon) graduate(ctx context.Context, a *poise.Activation) error {
+	sh, err := d.running(ctx, a.Tenant)
+	if err == nil && sameShadow(&sh.kept.Activation, a) {
+		err = d.StopShadow(ctx, a.Tenant)
+	}
+	if poise.KindOf(err) == poise.NotFound {
+		return nil
+	}
+	return err
 }

@@ -4,15 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
-	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/registry"
 	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
-	"github.com/poise-sched/poise/host/store"
 )
 
 // shadowSlots bounds the shadows that plan at one time: they share the machine
@@ -77,12 +73,8 @@ func (d *Daemon) StartShadow(ctx context.Context, tenant poise.TenantID, spec cl
 	if err != nil {
 		return client.Shadow{}, err
 	}
-	digest, err := d.shadowDigest(ctx, tenant, spec.Plugin)
-	if err != nil {
-		return client.Shadow{}, err
-	}
-	a := poise.Activation{Tenant: tenant, Digest: digest, Params: spec.Params, Weight: spec.Weight, OnFailure: spec.OnFailure, By: by}
-	symbols, err := d.tryShadow(ctx, now, &a)
+	a := poise.Activation{Tenant: tenant, Params: spec.Params, Weight: spec.Weight, OnFailure: spec.OnFailure, By: by}
+	symbols, err := d.tryShadow(ctx, now, spec.Plugin, &a)
 	if err != nil {
 		return client.Shadow{}, fmt.Errorf("%s: %w", op, err)
 	}
@@ -125,32 +117,17 @@ func shadowOf(tenant poise.TenantID) string {
 	return fmt.Sprintf("shadow of tenant %q", tenant)
 }
 
-// tryShadow fills in what an activation says of its plugin, as admit does, and
-// refuses one that could not be put in force. It gives what it wants numbered.
-func (d *Daemon) tryShadow(ctx context.Context, now *state.Policies, a *poise.Activation) (poise.SymbolsWanted, error) {
-	none := poise.SymbolsWanted{}
-	bin, err := d.store.Module(ctx, a.Digest)
+// tryShadow fills in what an activation says of its plugin and refuses one that
+// could not be put in force. It gives what it wants numbered.
+func (d *Daemon) tryShadow(ctx context.Context, now *state.Policies, name string, a *poise.Activation) (poise.SymbolsWanted, error) {
+	m, err := d.candidate(ctx, now, name, a)
 	if err != nil {
-		return none, err
-	}
-	m, err := d.builder.Load(ctx, now.Scheduler().Limits, bin)
-	if err != nil {
-		return none, err
+		return poise.SymbolsWanted{}, err
 	}
 	defer func() { _ = m.Close(ctx) }() // it has no error to give
-	a.Plugin, a.Version = m.Manifest.Name, m.Manifest.Version
-	if a.OnFailure == "" {
-		a.OnFailure = poise.RuleFallback
-		if m.Exports(abi.Filter) {
-			a.OnFailure = poise.RuleReject
-		}
-	}
-	if err := now.Clone().Apply(poise.Event{Body: poise.PolicySet{Activation: *a}}); err != nil {
-		return none, err
-	}
 	st, err := d.builder.BuildWith(ctx, now, a)
 	if err != nil {
-		return none, err
+		return poise.SymbolsWanted{}, err
 	}
 	defer st.Close()
 	return st.Symbols, st.Layers[len(st.Layers)-1].Fault
@@ -183,30 +160,4 @@ func (d *Daemon) StopShadow(ctx context.Context, tenant poise.TenantID) error {
 	}
 	sh.end()
 	return d.store.DeleteShadow(ctx, string(tenant))
-}
-
-// shadowDigest finds the module that a name means: one of the tenant's plugins,
-// or of those that all tenants have.
-func (d *Daemon) shadowDigest(ctx context.Context, tenant poise.TenantID, text string) (string, error) {
-	ref, err := registry.ParseRef(text)
-	if err != nil {
-		return "", err
-	}
-	for _, owner := range []poise.TenantID{tenant, ""} {
-		versions, err := d.store.Versions(ctx, string(owner), ref.Plugin)
-		if err != nil {
-			return "", err
-		}
-		tags, err := d.store.Tags(ctx, string(owner))
-		if err != nil {
-			return "", err
-		}
-		for _, v := range versions {
-			tagged := slices.ContainsFunc(tags, func(t store.TagRow) bool { return t.Plugin == v.Plugin && t.Tag == ref.Tag && t.Digest == v.Digest })
-			if (ref.Version == "" || ref.Version == v.Version) && (ref.Tag == "" || tagged) && ref.Matches(v.Digest) {
-				return v.Digest, nil
-			}
-		}
-	}
-	return "", &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("plugin %q", text), Detail: "no such version, expected one that was pushed"}
 }

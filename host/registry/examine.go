@@ -21,6 +21,12 @@ import (
 // and what spins to its budget in every call is not worth more.
 const conformTime = 60 * time.Second
 
+// The outcomes of a check that a push goes on with.
+const (
+	Pass = string(conformance.Pass)
+	Warn = string(conformance.Warn)
+)
+
 // Conform runs the conformance kit on a module in a child process, under the
 // limits and at the size of a fleet. A check that fails is an Invalid error that
 // names all that do.
@@ -91,6 +97,12 @@ func TrialParams(m *abi.Manifest, given map[string]string) map[string]string {
 		}
 	}
 	return all
+}
+
+// KeyOf gives the id of the key that a signature says it is by.
+func KeyOf(signature []byte) (string, error) {
+	s, err := minisign.ParseSignature(signature)
+	return s.KeyID, err
 }
 
 // CheckSignature refuses a module that none of the keys has signed.

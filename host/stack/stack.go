@@ -2,6 +2,8 @@ package stack
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -60,23 +62,46 @@ func (b *Builder) Build(ctx context.Context, from *state.Policies, tenant poise.
 	if tenant != "" {
 		layers = append(layers, from.History(tenant))
 	}
-	return b.build(ctx, from.Scheduler(), layers)
+	return b.build(ctx, b.modules, from.Scheduler(), layers)
 }
 
 // BuildWith is Build with an activation on top that is not in force.
 func (b *Builder) BuildWith(ctx context.Context, from *state.Policies, a *poise.Activation) (*Stack, error) {
-	layers := [][]*poise.Activation{append(from.History(a.Tenant), a)}
-	if a.Tenant != "" {
-		layers = append([][]*poise.Activation{from.History("")}, layers...)
-	}
-	return b.build(ctx, from.Scheduler(), layers)
+	return b.buildWith(ctx, b.modules, from, a)
 }
 
-func (b *Builder) build(ctx context.Context, s *poise.Scheduler, layers [][]*poise.Activation) (*Stack, error) {
+// BuildTrial is BuildWith with a module that nobody keeps yet.
+func (b *Builder) BuildTrial(ctx context.Context, from *state.Policies, a *poise.Activation, bin []byte) (*Stack, error) {
+	return b.buildWith(ctx, held{b.modules, a.Digest, bin}, from, a)
+}
+
+// held knows one module more.
+type held struct {
+	Modules
+	digest string
+	bin    []byte
+}
+
+func (h held) Module(ctx context.Context, digest string) ([]byte, error) {
+	if digest == h.digest {
+		return h.bin, nil
+	}
+	return h.Modules.Module(ctx, digest)
+}
+
+func (b *Builder) buildWith(ctx context.Context, from Modules, in *state.Policies, a *poise.Activation) (*Stack, error) {
+	layers := [][]*poise.Activation{append(in.History(a.Tenant), a)}
+	if a.Tenant != "" {
+		layers = append([][]*poise.Activation{in.History("")}, layers...)
+	}
+	return b.build(ctx, from, in.Scheduler(), layers)
+}
+
+func (b *Builder) build(ctx context.Context, from Modules, s *poise.Scheduler, layers [][]*poise.Activation) (*Stack, error) {
 	if s == nil {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "build policy", Detail: "scheduler: not recorded, expected an event scheduler-set before"}
 	}
-	st, err := b.pile(ctx, s, layers)
+	st, err := b.pile(ctx, from, s, layers)
 	if err != nil && st != nil {
 		st.Close()
 		return nil, err
@@ -85,7 +110,7 @@ func (b *Builder) build(ctx context.Context, s *poise.Scheduler, layers [][]*poi
 }
 
 // pile puts the layers on the native policy.
-func (b *Builder) pile(ctx context.Context, s *poise.Scheduler, layers [][]*poise.Activation) (*Stack, error) {
+func (b *Builder) pile(ctx context.Context, from Modules, s *poise.Scheduler, layers [][]*poise.Activation) (*Stack, error) {
 	st := &Stack{}
 	var history [][]*poise.Activation
 	for _, h := range layers {
@@ -93,9 +118,9 @@ func (b *Builder) pile(ctx context.Context, s *poise.Scheduler, layers [][]*pois
 			continue
 		}
 		l := Layer{Activation: h[len(h)-1]}
-		l.Guest, l.Fault = b.guest(ctx, s, l.Activation)
+		l.Guest, l.Fault = b.guest(ctx, from, s, l.Activation)
 		if l.Activation.OnFailure == poise.RuleLastGood && len(h) > 1 {
-			l.instead, _ = b.guest(ctx, s, h[len(h)-2]) // where it cannot be loaded either, jobs wait
+			l.instead, _ = b.guest(ctx, from, s, h[len(h)-2]) // where it cannot be loaded either, jobs wait
 		}
 		st.Layers, history = append(st.Layers, l), append(history, h)
 	}
@@ -210,32 +235,35 @@ func failing(a *poise.Activation, fault error) sched.Activation {
 }
 
 // guest loads the plugin of an activation. The error is a *policy.Fault.
-func (b *Builder) guest(ctx context.Context, s *poise.Scheduler, a *poise.Activation) (*policy.Guest, error) {
+func (b *Builder) guest(ctx context.Context, from Modules, s *poise.Scheduler, a *poise.Activation) (*policy.Guest, error) {
 	fail := func(code abi.Code, detail string, err error) (*policy.Guest, error) {
 		return nil, &policy.Fault{Code: code, Plugin: a.Plugin + " " + a.Version, Digest: a.Digest, Detail: detail, Err: err}
 	}
 	if a.Quarantined {
 		return nil, quarantined(a)
 	}
-	bin, err := b.modules.Module(ctx, a.Digest)
+	bin, err := from.Module(ctx, a.Digest)
 	if err != nil {
 		return fail(abi.CodeFetch, "", err)
+	}
+	if is := digestOf(bin); is != a.Digest {
+		return fail(abi.CodeDigest, fmt.Sprintf("module: digest %s, expected the one that was activated", is), nil)
 	}
 	m, err := b.Load(ctx, s.Limits, bin)
 	if err != nil {
 		return nil, err
 	}
-	close := func() { _ = m.Close(ctx) } // it has no error to give
-	if m.Digest != a.Digest {
-		close()
-		return fail(abi.CodeDigest, fmt.Sprintf("module: digest %s, expected the one that was activated", m.Digest), nil)
-	}
 	g, err := policy.NewGuest(m, a.Params)
 	if err != nil {
-		close()
+		_ = m.Close(ctx) // it has no error to give
 		return nil, err
 	}
 	return g, nil
+}
+
+func digestOf(bin []byte) string {
+	sum := sha256.Sum256(bin)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // quarantined is why a plugin is not asked that faulted too often. It is part of

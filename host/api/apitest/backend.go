@@ -48,6 +48,8 @@ type Backend struct {
 	shadows  map[poise.TenantID]client.Shadow
 	cases    client.RecordedCases
 	scene    client.Scene
+	plugins  []pushed                                // in order of their push
+	force    map[poise.TenantID][]client.PolicyLayer // the one in force last
 }
 
 type submission struct {
@@ -59,7 +61,7 @@ type submission struct {
 func New() *Backend {
 	return &Backend{
 		keys: map[string]submission{}, nodes: map[string]client.Node{}, follow: map[string]string{}, reports: map[string]client.TaskReport{},
-		shadows: map[poise.TenantID]client.Shadow{}, happened: make(chan struct{}), health: client.Health{Ready: true, Version: "test", Uptime: 1.5},
+		force: map[poise.TenantID][]client.PolicyLayer{}, shadows: map[poise.TenantID]client.Shadow{}, happened: make(chan struct{}), health: client.Health{Ready: true, Version: "test", Uptime: 1.5},
 		Output: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil },
 	}
 }
