@@ -25,8 +25,9 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 	if err := d.runnable(own); err != nil {
 		return nil, err
 	}
-	hash := specsHash(own)
+	var hash []byte
 	if key != "" {
+		hash = specsHash(own)
 		d.core.keys.hold(keyOf(tenant, key))
 		defer d.core.keys.release(keyOf(tenant, key))
 		rows, err := d.known(ctx, tenant, key, hash)
