@@ -17,6 +17,11 @@ export RUSTC        ?= rustc
 export NODE_MODULES ?= $(CURDIR)/out/node_modules
 ASC := assemblyscript@0.28.20
 
+# Makes a client of docs/openapi.json. A place of its own: npm takes what it does
+# not know away.
+export OPENAPI_MODULES ?= $(CURDIR)/out/openapi/node_modules
+OPENAPI_GENERATOR := swagger-typescript-api@13.13.0
+
 # What a module is built with, in the words of plugin.yaml.
 WITH_c              = $(shell clang --version | sed -n '1s/version //p'), $(shell wasm-ld --version | sed 's/LLD/lld/')
 WITH_rust           = $(shell $(RUSTC) --version | awk '{print (NF == 2 ? "Debian " : "") $$0}'), $(shell wasm-ld --version | sed 's/LLD/lld/')
@@ -29,7 +34,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc verify bench bench-model bench-policy bench-daemon openb kill9 lint clean
+.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon openb kill9 lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -125,6 +130,11 @@ asc: $(NODE_MODULES)/.bin/asc # the AssemblyScript compiler
 
 $(NODE_MODULES)/.bin/asc:
 	npm install --no-fund --no-audit --no-save --prefix $(@:%/node_modules/.bin/asc=%) $(ASC)
+
+openapi-generator: $(OPENAPI_MODULES)/.bin/swagger-typescript-api # what test/openapi makes a client with
+
+$(OPENAPI_MODULES)/.bin/swagger-typescript-api:
+	npm install --no-fund --no-audit --no-save --prefix $(@:%/node_modules/.bin/swagger-typescript-api=%) $(OPENAPI_GENERATOR)
 
 verify: ## the committed modules are what their sources make: byte for byte with the compilers of plugin.yaml, else by their decisions
 	@out=$$(POISE_VERIFY=1 go test -count=1 -v -run '^TestModules' ./abi/guest) || { echo "$$out"; exit 1; }; \

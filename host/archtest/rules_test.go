@@ -104,6 +104,7 @@ var rules = map[string]rule{
 	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/policy/wasm", "host/manifest", "host/report"}, third: []string{wazero}},
 	"test/benchdaemon":       {may: []string{"host/poise", "host/store", "host/daemon", "host/api/client", "host/config", "host/report"}},
 
+	"test/openapi":    {},
 	"test/openb":      {may: []string{anyCore}},
 	"test/fleets":     {may: []string{"host/poise", "host/resource"}},
 	"test/bench":      {may: []string{anyCore, "host/manifest", "host/report"}},
