@@ -379,3 +379,39 @@ func TestAuditFails(t *testing.T) {
 		t.Errorf("%+v", page)
 	}
 }
+
+// What others hold, or have kept for them, is not in a tenant's explanation.
+func TestShare(t *testing.T) {
+	b := apitest.New()
+	g := guarded(t, b)
+	c := dial(t, g.socket)
+	if _, err := c.CreateTenant(t.Context(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	own := c.As(g.give(access.Submitter, "acme").Text, "")
+	made := must(own.Submit(t.Context(), []client.JobSpec{{Name: "j", Request: map[string]client.Quantity{}, Command: []string{"true"}}}, ""))(t)
+	f := func(q, want poise.QuotaMiss) {
+		t.Helper()
+		b.Decision = &poise.Decision{Verdict: poise.OverQuota, Quota: &q}
+		for _, got := range []*client.Decision{
+			must(own.Why(t.Context(), made[0].ID))(t).Decision,
+			must(own.Plan(t.Context(), client.JobSpec{Name: "p", Request: map[string]client.Quantity{}, Command: []string{"true"}}))(t).Decision,
+		} {
+			if d := must(got.Poise())(t); *d.Quota != want {
+				t.Errorf("%+v is shown as %+v, expected %+v", q, *d.Quota, want)
+			}
+		}
+		if d := must(c.Why(t.Context(), made[0].ID))(t).Decision; d.Quota.Used != q.Used {
+			t.Errorf("the administrator is shown %+v, expected %+v", d.Quota, q)
+		}
+	}
+	f(poise.QuotaMiss{Tenant: "acme", Resource: "cpu", Used: 3, Ask: 2, Limit: 4}, poise.QuotaMiss{Tenant: "acme", Resource: "cpu", Used: 3, Ask: 2, Limit: 4})
+	f(poise.QuotaMiss{Tenant: "above", Resource: "cpu", Used: 70, Ask: 2, Limit: 71}, poise.QuotaMiss{Resource: "cpu", Ask: 2})
+	f(poise.QuotaMiss{Tenant: "acme", Resource: "gpu", Used: 70, Ask: 2, Limit: 71, Withheld: 9}, poise.QuotaMiss{Resource: "gpu", Ask: 2})
+	b.Decided(client.DecisionRecord{Index: 9, Tenant: "acme", Decision: client.Decision{Verdict: "over-quota", Quota: &client.QuotaMiss{Tenant: "above", Used: 70, Ask: 2}}})
+	for _, d := range must(own.Decisions(t.Context(), client.DecisionFilter{}))(t).Decisions {
+		if q := d.Decision.Quota; q.Tenant == "above" || q.Used != 0 {
+			t.Errorf("the list shows %+v", q)
+		}
+	}
+}

@@ -16,6 +16,10 @@ func (s *server) decisionRoutes() {
 		Verdict string `query:"verdict" enum:"placed,fits-not-now,never-fits,over-quota"`
 	}
 	handle(s, http.MethodGet, "/v1/decisions", "list-decisions", "List decisions, newest first", func(ctx context.Context, in *filter) (*body[client.DecisionPage], error) {
-		return answer(s.backend.Decisions(ctx, tenantOf(ctx), client.DecisionFilter{Job: in.Job, Node: in.Node, Verdict: in.Verdict, Limit: in.Limit, After: in.After}))
+		page, err := s.backend.Decisions(ctx, tenantOf(ctx), client.DecisionFilter{Job: in.Job, Node: in.Node, Verdict: in.Verdict, Limit: in.Limit, After: in.After})
+		for i := range page.Decisions {
+			share(ctx, &page.Decisions[i].Decision)
+		}
+		return answer(page, err)
 	})
 }

@@ -77,7 +77,8 @@ func (s *server) jobRoutes() {
 		return answer(j, err)
 	})
 	handle(s, http.MethodGet, "/v1/jobs/{job}/why", "explain-job", "Get the latest decision on a job, in full", func(ctx context.Context, in *jobPath) (*body[client.Why], error) {
-		return answer(s.backend.Why(ctx, tenantOf(ctx), in.Job))
+		w, err := s.backend.Why(ctx, tenantOf(ctx), in.Job)
+		return whyFor(ctx, w, err)
 	})
 }
 
@@ -92,7 +93,8 @@ func (s *server) planRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		return answer(s.backend.Plan(ctx, tenant, list[0]))
+		w, err := s.backend.Plan(ctx, tenant, list[0])
+		return whyFor(ctx, w, err)
 	}, asWritten)
 }
 

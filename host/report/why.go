@@ -85,6 +85,9 @@ func quotaText(q *poise.QuotaMiss) string {
 		return "a tenant would hold more than it may"
 	}
 	name := plain(q.Resource)
+	if q.Tenant == "" && q.Limit == 0 && q.Withheld == 0 { // the rest is not the caller's to know
+		return fmt.Sprintf("what tenants above it hold, or others have kept for them, leaves too little %s; it asks for %s more", name, resource.Format(q.Resource, q.Ask))
+	}
 	used, ask, limit := resource.Format(q.Resource, q.Used), resource.Format(q.Resource, q.Ask), resource.Format(q.Resource, q.Limit)
 	if q.Withheld > 0 {
 		return fmt.Sprintf("%s of %s is kept for the guarantees of others, so all together may hold %s; it asks for %s more",
