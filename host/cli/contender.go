@@ -124,15 +124,21 @@ func (c *contender) enter(s *settings, given map[string]string, weight float64, 
 // enterPlugin stacks a plugin on the native policy: on idle-balance, or where
 // the losses are combined, on its form spread, which has a range.
 func enterPlugin(m *policy.Module, s *settings, params map[string]string, weight float64) (*entry, error) {
-	g, err := policy.NewGuest(m, params)
-	if err != nil {
-		return nil, err
-	}
 	under := idleBalance
 	if weight > 0 {
 		under = idleBalanceSpread
 	}
 	base, err := newPolicy(under, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	return plugOn(base, m, params, weight)
+}
+
+// plugOn puts a plugin on a policy, which is idle-balance-spread where the weight
+// is above 0.
+func plugOn(base sched.Policy, m *policy.Module, params map[string]string, weight float64) (*entry, error) {
+	g, err := policy.NewGuest(m, params)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ func newPlan(s Streams) *cobra.Command {
 			if err := o.check(); err != nil {
 				return err
 			}
+			if j.name == "" && len(args) == 0 {
+				j.name = "plan" // what is not submitted needs no command to be named after
+			}
 			specs, err := j.specs(cmd, args)
 			if err != nil {
 				return err

@@ -10,12 +10,14 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/report"
 	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/snapshot"
 )
 
 // pluginRunOptions are the flags of plugin run.
 type pluginRunOptions struct {
 	file     string
 	nodes    string
+	snapshot string
 	jobs     string
 	job      string
 	name     string
@@ -29,11 +31,12 @@ type pluginRunOptions struct {
 func newPluginRun(s Streams) *cobra.Command {
 	o := pluginRunOptions{}
 	cmd := &cobra.Command{
-		Use:   "run FILE --nodes FLEET [flags]",
+		Use:   "run FILE --nodes FLEET|--snapshot FILE [flags]",
 		Short: "Let a plugin decide on one job, and explain the decision",
 		Long: "Let a plugin decide on one job on a fleet in a file, and explain the decision: who was refused\n" +
 			"and why, who was ranked and how, what the plugin used. What the plugin prints comes on\n" +
-			"standard error. A fault shows its code and what the failure rule made of the job.",
+			"standard error. A fault shows its code and what the failure rule made of the job. With --snapshot\n" +
+			"the plugin stands as a tenant's on the fleet and the policy of the cluster in the file.",
 		Example: "  poise plugin run plugins/dotproduct/dotproduct.wasm --nodes examples/fleets/mixed.yaml \\\n" +
 			"    --job '{job: j, request: {cpu: 4, gpu: 1}}'",
 		Args: oneFile(&o.file),
@@ -41,6 +44,7 @@ func newPluginRun(s Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.nodes, "nodes", "", "fleet: an openb node CSV (plain or gzip), or Poise's YAML or JSONL")
+	f.StringVar(&o.snapshot, "snapshot", "", "snapshot file, in place of --nodes, --running and --workload")
 	f.StringVar(&o.jobs, "jobs", "", "file with the job")
 	f.StringVar(&o.job, "job", "", "the job itself, as YAML")
 	f.StringVar(&o.name, "name", "", "name of the job in --jobs, where the file has several")
@@ -55,8 +59,10 @@ func newPluginRun(s Streams) *cobra.Command {
 // scene reads the files that the flags name.
 func (o *pluginRunOptions) scene() (*scene, error) {
 	switch {
-	case o.nodes == "":
-		return nil, usagef("--nodes: not given, expected a fleet file")
+	case o.nodes == "" && o.snapshot == "":
+		return nil, usagef("--nodes: not given, expected a fleet file, or --snapshot")
+	case o.snapshot != "" && o.nodes+o.running+o.workload != "":
+		return nil, usagef("--snapshot: it has the fleet and what runs, expected no --nodes, --running and --workload")
 	case (o.jobs == "") == (o.job == ""):
 		return nil, usagef("--jobs, --job: expected one of them, the job to place")
 	case o.job != "" && o.name != "":
@@ -68,10 +74,14 @@ func (o *pluginRunOptions) scene() (*scene, error) {
 	}
 	sc := &scene{classes: true}
 	var err error
-	if sc.nodes, err = manifest.ReadNodes(o.nodes); err != nil {
+	if sc.job, err = o.pick(); err != nil {
 		return nil, err
 	}
-	if sc.job, err = o.pick(); err != nil {
+	if o.snapshot != "" {
+		sc.snapshot, err = snapshot.Read(o.snapshot)
+		return sc, err
+	}
+	if sc.nodes, err = manifest.ReadNodes(o.nodes); err != nil {
 		return nil, err
 	}
 	if o.running != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/policy"
 	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/snapshot"
 )
 
 // pluginTestOptions are the flags of plugin test.
@@ -33,6 +34,7 @@ func newPluginTest(s Streams) *cobra.Command {
 
   name      a line that says what is tested
   nodes     the nodes, as in a fleet file; or fleet: the path of one, from the folder of the case
+  snapshot  in place of nodes, running and workload: the path of a snapshot file
   running   jobs that run already, each with node, the name of its node, and held, indexes of its devices
   workload  jobs that the demand profile counts; default: those that run and the job
   job       the job to place, as in a job file
@@ -156,6 +158,11 @@ func (r *caseResult) run(m *policy.Module, c *manifest.Case, update bool) {
 // happened runs a case. detail tells more about a fault.
 func happened(m *policy.Module, c *manifest.Case) (o *manifest.Outcome, detail string, err error) {
 	sc := scene{nodes: c.Nodes, running: c.Running, workload: c.Workload, job: c.Job}
+	if c.Snapshot != "" {
+		if sc.snapshot, err = snapshot.Read(c.Snapshot); err != nil {
+			return nil, "", err
+		}
+	}
 	t, err := sc.try(m, c.Params, 0, sched.All)
 	var f *policy.Fault
 	switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/poise-sched/poise/host/policy"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/sim"
+	"github.com/poise-sched/poise/host/snapshot"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -24,6 +25,8 @@ type scene struct {
 	workload []manifest.Job // what the demand profile counts; nil = running and job
 	job      manifest.Job
 	classes  bool // group the nodes into classes, as the daemon does
+
+	snapshot *snapshot.File // in place of all but job
 }
 
 // trial is one decision of a plugin on a scene.
@@ -38,6 +41,19 @@ type trial struct {
 // try lets a plugin decide on the scene. A plugin that cannot be set up gives
 // its Fault as the error; one that fails at the decision is a trial too.
 func (sc *scene) try(m *policy.Module, params map[string]string, weight float64, detail sched.Detail) (*trial, error) {
+	if sc.snapshot != nil {
+		e, fleet, leave, err := sc.enterSnapshot(m, params, weight)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		defer e.close()
+		p, err := pipelineOn(e.policy, fleet)
+		if err != nil {
+			return nil, err
+		}
+		return sc.decide(m, params, e, fleet, p, detail)
+	}
 	defaults, err := parseParams(nil)
 	if err != nil {
 		return nil, err
@@ -52,7 +68,12 @@ func (sc *scene) try(m *policy.Module, params map[string]string, weight float64,
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{job: *fleet.Job(sc.job.ID), failure: e.policy.OnFailure}
+	return sc.decide(m, params, e, fleet, p, detail)
+}
+
+// decide lets a plugin that is set up decide on the job.
+func (sc *scene) decide(m *policy.Module, params map[string]string, e *entry, fleet *state.State, p *sched.Pipeline, detail sched.Detail) (t *trial, err error) {
+	t = &trial{job: *fleet.Job(sc.job.ID), failure: e.policy.OnFailure}
 	if t.decision, err = p.Plan(fleet.View(), &t.job, detail); err != nil {
 		return nil, err
 	}

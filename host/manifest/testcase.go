@@ -21,6 +21,7 @@ type Case struct {
 	Path     string
 	Name     string
 	Nodes    []poise.Node
+	Snapshot string // path of a snapshot file, in place of Nodes, Running and Workload
 	Running  []Running
 	Workload []Job // counted for the demand profile; nil = Running and Job are
 	Job      Job
@@ -35,7 +36,7 @@ type Case struct {
 }
 
 // caseFields are the fields of a case.
-var caseFields = []string{"name", "nodes", "fleet", "running", "workload", "job", "params", "expect"}
+var caseFields = []string{"name", "nodes", "fleet", "running", "workload", "snapshot", "job", "params", "expect"}
 
 // ReadCase reads the test case in a YAML file. A fleet that it names is a path
 // from the folder of the file.
@@ -108,7 +109,7 @@ func (d *cases) document(n *yaml.Node) {
 	if o.require("name", "a line that says what is tested") {
 		c.Name = o.text("name")
 	}
-	c.Nodes = d.nodes(&o)
+	c.Nodes, c.Snapshot = d.nodes(&o), d.snapshot(&o)
 	c.Running = d.running(&o)
 	c.Workload = d.workload(&o)
 	c.Job = d.job(&o)
@@ -141,6 +142,14 @@ func (d *cases) each(o *object, key string, from *problems, document func(*yaml.
 }
 
 func (d *cases) nodes(o *object) []poise.Node {
+	if o.has("snapshot") {
+		for _, key := range []string{"nodes", "fleet", "running", "workload"} {
+			if o.has(key) {
+				d.add(o.lineOf(key), key, "given beside snapshot", "a snapshot alone, which has the fleet and what runs")
+			}
+		}
+		return nil
+	}
 	switch {
 	case o.has("nodes") == o.has("fleet"):
 		d.add(o.line, "nodes", "given as often as fleet", "a list of nodes, or fleet: FILE")
@@ -162,6 +171,20 @@ func (d *cases) nodes(o *object) []poise.Node {
 		d.add(o.lineOf("nodes"), "nodes", "none", "at least one node")
 	}
 	return sub.list
+}
+
+// snapshot gives the path of the snapshot file from where the command runs.
+func (d *cases) snapshot(o *object) string {
+	if !o.has("snapshot") {
+		return ""
+	}
+	name := o.text("snapshot")
+	if name == "" {
+		d.add(o.lineOf("snapshot"), "snapshot", "empty", "a snapshot file, as a path from the folder of the case")
+	} else if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(d.file), name)
+	}
+	return name
 }
 
 func (d *cases) running(o *object) []Running {
@@ -226,7 +249,7 @@ func (d *cases) check() {
 			d.add(r.line, "running", quote(string(r.ID))+", the name of the job to place", "another name")
 		}
 	}
-	if c.key != nil {
+	if c.key != nil && c.Snapshot == "" {
 		d.checkExpect(names)
 	}
 }
