@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -157,5 +158,30 @@ func group(use, short string, r *remote, commands ...*cobra.Command) *cobra.Comm
 	}
 	r.addFlags(cmd)
 	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// getCommand shows one thing of the daemon's, by its name.
+func getCommand[T any](
+	s Streams, r *remote, thing string, names func(context.Context, *client.Client) ([]string, error),
+	get func(*client.Client, context.Context, string) (T, error), facts func(io.Writer, *T) error,
+) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use: "get " + strings.ToUpper(thing) + " [flags]", Args: named(thing, 1), ValidArgsFunction: r.complete(1, names),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+				v, err := get(c, ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return o.print(s.Out, v, func(w io.Writer) error { return facts(w, &v) })
+			})
+		},
+	}
+	o.addFlag(cmd)
 	return cmd
 }

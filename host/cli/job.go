@@ -70,25 +70,8 @@ func printJobs(s Streams, o output, jobs []client.Job) error {
 }
 
 func newJobGet(s Streams, r *remote) *cobra.Command {
-	var o output
-	cmd := &cobra.Command{
-		Use: "get JOB [flags]", Short: "Show a job, by name or id", Args: named("job", 1),
-		Long:              "Show a job, by name or id. A name means the newest job of that name.",
-		ValidArgsFunction: r.complete(1, jobNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				j, err := c.Job(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, j, func(w io.Writer) error { return jobFacts(w, &j) })
-			})
-		},
-	}
-	o.addFlag(cmd)
+	cmd := getCommand(s, r, "job", jobNames, (*client.Client).Job, jobFacts)
+	cmd.Short, cmd.Long = "Show a job, by name or id", "Show a job, by name or id. A name means the newest job of that name."
 	return cmd
 }
 

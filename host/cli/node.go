@@ -91,24 +91,8 @@ func devices(n *client.Node) string {
 }
 
 func newNodeGet(s Streams, r *remote) *cobra.Command {
-	var o output
-	cmd := &cobra.Command{
-		Use: "get NODE [flags]", Short: "Show a node", Args: named("node", 1),
-		ValidArgsFunction: r.complete(1, nodeNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				n, err := c.Node(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, n, func(w io.Writer) error { return nodeFacts(w, &n) })
-			})
-		},
-	}
-	o.addFlag(cmd)
+	cmd := getCommand(s, r, "node", nodeNames, (*client.Client).Node, nodeFacts)
+	cmd.Short = "Show a node"
 	return cmd
 }
 
