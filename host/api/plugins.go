@@ -30,11 +30,6 @@ type Plugins interface {
 	Deactivate(ctx context.Context, tenant poise.TenantID) error
 }
 
-// policyQuery says whose policy or plugin a request is about.
-type policyQuery struct {
-	Cluster bool `query:"cluster" doc:"The cluster's in place of a tenant's; for operators"`
-}
-
 func policyName(tenant poise.TenantID) string {
 	if tenant == "" {
 		return "policy of the cluster"
@@ -54,7 +49,7 @@ func (s *server) pluginRoutes() {
 		return answer(versions{list}, err)
 	})
 	type push struct {
-		policyQuery
+		Scope
 		Body client.PluginPush
 	}
 	handle(s, http.MethodPost, "/v1/plugins", pushPlugin, "Push a version of a plugin: it is verified, compiled, checked against the contract and tried on this fleet", func(ctx context.Context, in *push) (*body[client.PluginVersion], error) {
@@ -69,15 +64,16 @@ func (s *server) pluginRoutes() {
 		}
 		return answer(v, err)
 	}, answers(http.StatusCreated), func(op *huma.Operation) { op.MaxBodyBytes = -1 }) // it was read as a whole
-	type ref struct {
+	type Version struct { // with a capital, or the field is not seen where it is embedded
+
 		Ref string `path:"ref" doc:"NAME, NAME@VERSION, NAME:TAG or NAME@sha256:DIGITS"`
 	}
-	handle(s, http.MethodGet, "/v1/plugins/{ref}/module", "pull-plugin", "Pull a version of a plugin with its bytes", func(ctx context.Context, in *ref) (*body[client.PluginModule], error) {
+	handle(s, http.MethodGet, "/v1/plugins/{ref}/module", "pull-plugin", "Pull a version of a plugin with its bytes", func(ctx context.Context, in *Version) (*body[client.PluginModule], error) {
 		return answer(s.backend.PullPlugin(ctx, ownerOf(ctx), in.Ref))
 	})
 	type deletion struct {
-		ref
-		policyQuery
+		Version
+		Scope
 	}
 	handle(s, http.MethodDelete, "/v1/plugins/{ref}", "delete-plugin", "Delete a version of a plugin that is not in force and not to be rolled back to", func(ctx context.Context, in *deletion) (*struct{}, error) {
 		tenant, err := whose(ctx, in.Cluster)
@@ -94,7 +90,7 @@ func (s *server) pluginRoutes() {
 }
 
 func (s *server) policyRoutes() {
-	handle(s, http.MethodGet, "/v1/policy", "explain-policy", "Explain how a tenant's jobs are ranked: what is in force, with what parameters and limits", func(ctx context.Context, in *policyQuery) (*body[client.PolicyStack], error) {
+	handle(s, http.MethodGet, "/v1/policy", "explain-policy", "Explain how a tenant's jobs are ranked: what is in force, with what parameters and limits", func(ctx context.Context, in *Scope) (*body[client.PolicyStack], error) {
 		tenant, err := whose(ctx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -102,7 +98,7 @@ func (s *server) policyRoutes() {
 		return answer(s.backend.Policy(ctx, tenant))
 	})
 	type activation struct {
-		policyQuery
+		Scope
 		Body client.ActivationSpec
 	}
 	handle(s, http.MethodPost, "/v1/policy", "activate-plugin", "Put a plugin in force: each decision is made by the one before or by this one", func(ctx context.Context, in *activation) (*body[client.PolicyStack], error) {
@@ -113,7 +109,7 @@ func (s *server) policyRoutes() {
 		about(ctx, tenant, policyName(tenant)+": "+in.Body.Plugin)
 		return answer(s.backend.Activate(ctx, tenant, in.Body, callOf(ctx).Who))
 	})
-	handle(s, http.MethodPost, "/v1/policy/rollback", "rollback-policy", "Put the plugin before the present one in force again, or none", func(ctx context.Context, in *policyQuery) (*body[client.PolicyStack], error) {
+	handle(s, http.MethodPost, "/v1/policy/rollback", "rollback-policy", "Put the plugin before the present one in force again, or none", func(ctx context.Context, in *Scope) (*body[client.PolicyStack], error) {
 		tenant, err := whose(ctx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -121,7 +117,7 @@ func (s *server) policyRoutes() {
 		about(ctx, tenant, policyName(tenant))
 		return answer(s.backend.Rollback(ctx, tenant))
 	})
-	handle(s, http.MethodDelete, "/v1/policy", "deactivate-policy", "End the policy and forget those before it", func(ctx context.Context, in *policyQuery) (*struct{}, error) {
+	handle(s, http.MethodDelete, "/v1/policy", "deactivate-policy", "End the policy and forget those before it", func(ctx context.Context, in *Scope) (*struct{}, error) {
 		tenant, err := whose(ctx, in.Cluster)
 		if err != nil {
 			return nil, err

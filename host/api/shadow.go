@@ -26,8 +26,8 @@ type Shadows interface {
 // maxLast bounds the decisions that one request lists for tests.
 const maxLast = 100
 
-// shadowQuery says whose shadow a request is about.
-type shadowQuery struct {
+// Scope says whose policy, plugin or shadow a request is about.
+type Scope struct {
 	Cluster bool `query:"cluster" doc:"The cluster's in place of a tenant's; for operators"`
 }
 
@@ -63,14 +63,14 @@ func (s *server) shadowRoutes() {
 		about(ctx, tenant, shadowName(tenant))
 		return answer(s.backend.StartShadow(ctx, tenant, in.Body, callOf(ctx).Who))
 	}, answers(http.StatusCreated))
-	handle(s, http.MethodGet, "/v1/shadow", "get-shadow", "What the shadow has shown so far", func(ctx context.Context, in *shadowQuery) (*body[client.Shadow], error) {
+	handle(s, http.MethodGet, "/v1/shadow", "get-shadow", "What the shadow has shown so far", func(ctx context.Context, in *Scope) (*body[client.Shadow], error) {
 		tenant, err := whose(ctx, in.Cluster)
 		if err != nil {
 			return nil, err
 		}
 		return answer(s.backend.Shadow(ctx, tenant))
 	})
-	handle(s, http.MethodDelete, "/v1/shadow", "stop-shadow", "End the shadow and forget what it has shown", func(ctx context.Context, in *shadowQuery) (*struct{}, error) {
+	handle(s, http.MethodDelete, "/v1/shadow", "stop-shadow", "End the shadow and forget what it has shown", func(ctx context.Context, in *Scope) (*struct{}, error) {
 		tenant, err := whose(ctx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (s *server) shadowRoutes() {
 		about(ctx, tenant, shadowName(tenant))
 		return nil, s.backend.StopShadow(ctx, tenant)
 	}, answers(http.StatusNoContent))
-	handle(s, http.MethodPost, "/v1/shadow/fleet", "rerun-shadow", "Begin to find out what the fleet would be like if the shadow had decided", func(ctx context.Context, in *shadowQuery) (*body[client.ShadowRerun], error) {
+	handle(s, http.MethodPost, "/v1/shadow/fleet", "rerun-shadow", "Begin to find out what the fleet would be like if the shadow had decided", func(ctx context.Context, in *Scope) (*body[client.ShadowRerun], error) {
 		tenant, err := whose(ctx, in.Cluster)
 		if err != nil {
 			return nil, err
