@@ -190,14 +190,20 @@ func (d *day) second() {
 	}
 	delete(d.ends, d.clock/1000)
 	d.settle()
-	for more := true; more; {
-		var err error
-		more, err = c.decide()
-		d.must(err)
-	}
+	d.decideNow()
 	d.catch()
 	d.write()
 	c.publish()
+}
+
+// decideNow has everything planned that may be tried now.
+func (d *day) decideNow() {
+	d.t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = d.core.decide()
+		d.must(err)
+	}
 }
 
 // settle commits what was planned since the second before.
