@@ -16,6 +16,6 @@ func newPlugin(s Streams) *cobra.Command {
 	group.AddCommand(newPluginRun(s), newPluginTest(s), newPluginBench(s))
 	group.AddCommand(newPluginSign(s), newPluginVerify(s), newPluginCopy(s))
 	group.AddCommand(newPluginPush(s), newPluginPull(s), newPluginList(s), newPluginDelete(s), newPluginGC(s))
-	group.AddCommand(newPluginActivate(s), newPluginRollback(s), newPluginDeactivate(s), newPluginExplain(s))
+	group.AddCommand(newPluginActivate(s), newPluginRollback(s), newPluginDeactivate(s), newPluginExplain(s), newPluginShadow(s))
 	return group
 }

@@ -23,10 +23,15 @@ type pluginTestOptions struct {
 	update bool
 	junit  string
 	only   string
+
+	record    string // folder, "" = run cases
+	last      int
+	differing bool
+	cluster   bool
 }
 
 func newPluginTest(s Streams) *cobra.Command {
-	o := pluginTestOptions{}
+	o, r := pluginTestOptions{}, &remote{}
 	cmd := &cobra.Command{
 		Use:   "test FILE DIR|CASE… [flags]",
 		Short: "Run a plugin on test cases: a fleet, a job, and what is to happen",
@@ -45,21 +50,44 @@ func newPluginTest(s Streams) *cobra.Command {
     order    all candidates, best first
     refused  NODE: TEXT, the reason
     losses   NODE: NUMBER, to 1e-9
-    fault    its code, such as trap; one that is not expected fails a case`,
-		Example: "  poise plugin test plugins/cost/cost.wasm plugins/cost/tests",
+    fault    its code, such as trap; one that is not expected fails a case
+
+With --record, a daemon's live decisions become cases in a folder: those on which the shadow differs,
+faults, near ties and the first of each shape of a job, or the latest ones by the policy in force. A
+case has the nodes that make a difference, and other tenants' tasks as what they hold together.
+Without FILE the plugin is pulled from the daemon. What a case cannot reproduce is left out.`,
+		Example: "  poise plugin test plugins/cost/cost.wasm plugins/cost/tests\n" +
+			"  poise plugin test --record tests --differing",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if o.record != "" {
+				if len(args) > 1 {
+					return usagef("%s --record: %d arguments, expected a .wasm module or none", cmd.CommandPath(), len(args))
+				}
+				o.file = strings.Join(args, "")
+				return nil
+			}
 			if len(args) < 2 {
 				return usagef("%s: %d arguments, expected a .wasm module and cases or folders of them", cmd.CommandPath(), len(args))
 			}
 			o.file, o.paths = args[0], args[1:]
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return testPlugin(s, &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.record != "" {
+				return recordCases(cmd, s, r, &o)
+			}
+			return testPlugin(s, &o)
+		},
 	}
+	r.addFlags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.update, "update", false, "write what happened into the expect of cases that fail or have none")
 	f.StringVar(&o.junit, "junit", "", "also write the results to this file, as JUnit XML")
 	f.StringVar(&o.only, "run", "", "only cases whose path or name matches this regular expression")
+	f.StringVar(&o.record, "record", "", "write live decisions of a daemon as cases into this folder")
+	f.IntVar(&o.last, "last", 0, "with --record: the latest so many decisions by the policy in force, at most 100")
+	f.BoolVar(&o.differing, "differing", false, "with --record: only decisions on which the shadow differs")
+	clusterFlag(cmd, &o.cluster, "with --record: of the cluster's policy or shadow in place of a tenant's; for operators")
 	return cmd
 }
 

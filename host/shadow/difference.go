@@ -18,6 +18,7 @@ type Choice struct {
 
 // Opinion is what a policy says of a node.
 type Opinion struct {
+	Tier    uint8    `json:",omitempty"` // a node of a lower one is better whatever its loss
 	Loss    *float64 `json:",omitempty"` // nil where it is refused, or not known
 	Refused string   `json:",omitempty"` // the reason
 }
@@ -57,7 +58,7 @@ func NewDifference(index uint64, at poise.Time, name string, live, would *poise.
 }
 
 // Cost is how much more the shadow's node loses by the policy in force; known is
-// false where there is no such number.
+// false where there is no such number, as between tiers.
 func (d *Difference) Cost() (more float64, known bool) {
 	return between(d.LiveOnWould, d.LiveOnLive)
 }
@@ -68,16 +69,17 @@ func (d *Difference) Gain() (more float64, known bool) {
 }
 
 func between(other, own Opinion) (float64, bool) {
-	if other.Loss == nil || own.Loss == nil {
+	if other.Loss == nil || own.Loss == nil || other.Tier != own.Tier {
 		return 0, false
 	}
 	return *other.Loss - *own.Loss, true
 }
 
-// weight orders differences: one policy refuses what the other chooses, or the
-// losses are far apart.
+// weight orders differences: one policy refuses what the other chooses, or has it
+// in another tier, or the losses are far apart.
 func (d *Difference) weight() float64 {
-	if d.Live.Verdict != d.Would.Verdict || d.LiveOnWould.Refused != "" || d.WouldOnLive.Refused != "" {
+	if d.Live.Verdict != d.Would.Verdict || d.LiveOnWould.Refused != "" || d.WouldOnLive.Refused != "" ||
+		d.LiveOnLive.Tier != d.LiveOnWould.Tier || d.WouldOnLive.Tier != d.WouldOnWould.Tier {
 		return math.MaxFloat64
 	}
 	cost, _ := d.Cost()
@@ -105,7 +107,7 @@ func opinionOn(d *poise.Decision, node string) Opinion {
 	for i := range d.Ranked {
 		if d.Ranked[i].Node == node {
 			loss := d.Ranked[i].Loss
-			return Opinion{Loss: &loss}
+			return Opinion{Tier: d.Ranked[i].Tier, Loss: &loss}
 		}
 	}
 	for i := range d.Refusals {
