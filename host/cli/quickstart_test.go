@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +15,105 @@ import (
 	"time"
 )
 
+// block is a piece of code in the README.
+type block struct{ kind, text string }
+
+// readmeBlocks gives the blocks of a section that are to be run, and those that
+// say what comes out.
+func readmeBlocks(t *testing.T, section string) []block {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "\n## "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	var blocks []block
+	for _, m := range regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, block{m[1], strings.TrimSpace(m[2])})
+	}
+	return blocks
+}
+
+// tour is a folder in which a person would try the README, with bin/poise.
+type tour struct {
+	t       *testing.T
+	dir     string
+	daemon  *exec.Cmd
+	log     bytes.Buffer
+	stopped chan error
+}
+
+func newTour(t *testing.T) *tour {
+	t.Helper()
+	w := &tour{t: t, dir: t.TempDir()}
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(w.dir, "bin", "poise"), "../../cmd/poise").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return w
+}
+
+func (w *tour) bash(script string) *exec.Cmd {
+	cmd := exec.CommandContext(w.t.Context(), "bash", "-e", "-o", "pipefail", "-c", script)
+	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), "HOME="+w.dir, "XDG_CONFIG_HOME="+filepath.Join(w.dir, "config"))
+	return cmd
+}
+
+// run gives what a script says; it has to succeed.
+func (w *tour) run(script string) string {
+	w.t.Helper()
+	out, err := w.bash(script).CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%v\n%s\nthe daemon says\n%s", err, out, &w.log)
+	}
+	return string(out)
+}
+
+// serve starts the daemon and waits until it can be asked.
+func (w *tour) serve(command string) {
+	w.t.Helper()
+	w.daemon = w.bash("exec " + command) // so that a signal reaches the daemon and not its shell
+	w.daemon.Stdout, w.daemon.Stderr = &w.log, &w.log
+	if err := w.daemon.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.stopped = make(chan error, 1)
+	go func() { w.stopped <- w.daemon.Wait() }()
+	for {
+		if c, err := net.Dial("unix", filepath.Join(w.dir, "data", "poise.sock")); err == nil {
+			_ = c.Close()
+			return
+		}
+		select {
+		case err := <-w.stopped:
+			w.t.Fatalf("serve: %v\n%s", err, &w.log)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (w *tour) stop() {
+	w.t.Helper()
+	if err := w.daemon.Process.Signal(syscall.SIGTERM); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := <-w.stopped; err != nil {
+		w.t.Fatalf("stop: %v\n%s", err, &w.log)
+	}
+}
+
+// freeAddress gives an address on which nobody listens now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
 // The README's "Run it" works as printed: the daemon starts, the commands
 // succeed one after the other and say what the README says, and the decisions
 // can be made again.
@@ -23,63 +121,20 @@ func TestQuickStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(readme), "\n## Run it\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	blocks := regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(section, -1)
-	if len(blocks) != 4 || blocks[2][1] != "text" {
+	blocks := readmeBlocks(t, "Run it")
+	if len(blocks) != 4 || blocks[2].kind != "text" {
 		t.Fatalf("README: %d blocks in Run it, expected serve, use, what it says, replay", len(blocks))
 	}
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "poise"), "../../cmd/poise").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	bash := func(ctx context.Context, script string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, "bash", "-e", "-c", script)
-		cmd.Dir = dir
-		return cmd
-	}
-	// exec, so that the signal reaches the daemon and not its shell.
-	serve := bash(t.Context(), "exec "+strings.TrimSpace(blocks[0][2])+" --api.listen 127.0.0.1:0")
-	var log bytes.Buffer
-	serve.Stdout, serve.Stderr = &log, &log
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- serve.Wait() }()
-	socket := filepath.Join(dir, "data", "poise.sock")
-	for {
-		if c, err := net.Dial("unix", socket); err == nil {
-			_ = c.Close()
-			break
-		}
-		select {
-		case err := <-stopped:
-			t.Fatalf("serve: %v\n%s", err, &log)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	out, err := bash(t.Context(), blocks[1][2]).CombinedOutput()
-	if err != nil {
-		t.Fatalf("use: %v\n%s\n%s", err, out, &log)
-	}
-	for line := range strings.Lines(blocks[2][2]) {
-		if line = strings.TrimSpace(line); !strings.Contains(string(out), line) {
+	w := newTour(t)
+	w.serve(blocks[0].text + " --api.listen 127.0.0.1:0")
+	out := w.run(blocks[1].text)
+	for line := range strings.Lines(blocks[2].text) {
+		if line = strings.TrimSpace(line); !strings.Contains(out, line) {
 			t.Errorf("the README has %q, expected a part of\n%s", line, out)
 		}
 	}
-	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-stopped; err != nil {
-		t.Fatalf("stop: %v\n%s", err, &log)
-	}
-	again, err := bash(t.Context(), blocks[3][2]).CombinedOutput()
-	if err != nil || !strings.Contains(string(again), "1 decisions made again, equal to the bit") {
-		t.Errorf("replay: %v\n%s", err, again)
+	w.stop()
+	if again := w.run(blocks[3].text); !strings.Contains(again, "1 decisions made again, equal to the bit") {
+		t.Errorf("replay:\n%s", again)
 	}
 }
