@@ -1,7 +1,3 @@
-// Package openapi tries docs/openapi.json as somebody else's generator reads it.
-// The client that swagger-typescript-api makes of it goes through the README's
-// quick start against a real daemon. make openapi-generator installs the
-// generator, from npm and at a fixed version; without it the test skips.
 package openapi
 
 import (
