@@ -134,7 +134,7 @@ func Defaults() Config {
 			Params: map[string]string{},
 			Limits: PolicyLimits{
 				Module: 4 << 20, Memory: 4 << 20, GoMemory: 16 << 20,
-				CallFuel: 1_000_000, GoCallFuel: 400_000, SetupFuel: 20_000_000, JobFuel: 1_000_000, RowFuel: 16_384,
+				CallFuel: 1_000_000, GoCallFuel: 300_000, SetupFuel: 20_000_000, JobFuel: 1_000_000, RowFuel: 16_384,
 				CompileTime: 10 * time.Second, CompileMemory: 1 << 30,
 				TenantFuel: 200_000_000, TenantWeight: 10,
 			},

@@ -31,7 +31,7 @@ func Defaults() Limits {
 		Module:        wasm.Defaults(),
 		GoMemoryPages: 256,
 		CallFuel:      1_000_000,
-		GoCallFuel:    400_000,
+		GoCallFuel:    300_000,
 		SetupFuel:     20_000_000,
 		JobFuel:       1_000_000,
 		RowFuel:       16_384,
