@@ -34,6 +34,7 @@ var pauseCases = []struct{ name, own, hostile string }{
 	{"copies of half the memory", "", "pause-copy"},
 	{"copies of 15 bytes", "", "pause-copy-small"},
 	{"stores, each to another page", "", "pause-stride"},
+	{"the same in 16 MiB", "stride-go", ""},
 	{"memory.grow page by page", "", "memory-page-by-page"},
 	{"memory.grow denied", "", "pause-grow-denied"},
 	{"a tree of calls", "", "recursion-tree"},
