@@ -144,7 +144,10 @@ func (d *Daemon) resolve(ctx context.Context, tenant poise.TenantID, text string
 		}
 	}
 	detail := "no such version, expected one of poise plugin list"
-	if known == 0 && ref.Plugin != "" {
+	switch {
+	case tenant == "":
+		detail = "no such version among those for all tenants, expected one that was pushed for the cluster"
+	case known == 0 && ref.Plugin != "":
 		detail = "no such plugin, expected one of poise plugin list; poise plugin push adds one"
 	}
 	return store.VersionRow{}, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("plugin %q", text), Detail: detail}
@@ -239,6 +242,7 @@ func (d *Daemon) collect(ctx context.Context, only string) (client.PluginsCollec
 		if err := d.store.DeleteModule(ctx, m.Digest); err != nil {
 			return gone, err
 		}
+		d.builder.Drop(m.Digest)
 		gone.Modules++
 		gone.Bytes += m.Bytes
 	}

@@ -193,6 +193,29 @@ func (st *store) find(digest string) (out outcome, metered []byte, ok bool) {
 	return r.Outcome, metered, metered != nil
 }
 
+// drop removes what is kept of a module. What is being loaded now may be compiled
+// once more for it.
+func (st *store) drop(digest string) {
+	if st == nil {
+		return
+	}
+	b, err := os.ReadFile(st.recordPath(digest))
+	if err != nil {
+		return
+	}
+	_ = os.Remove(st.recordPath(digest)) // the record first: without it nothing of the rest is used
+	_, text, _ := bytes.Cut(b, []byte{'\n'})
+	var r record
+	if json.Unmarshal(text, &r) != nil {
+		return
+	}
+	for _, f := range r.Files {
+		if filepath.IsLocal(f.Path) {
+			_ = os.Remove(filepath.Join(st.dir, filepath.FromSlash(f.Path)))
+		}
+	}
+}
+
 // keep moves the code of a module out of its workspace and records it. The
 // record comes last: without it the code is not used.
 func (st *store) keep(digest string, metered []byte, out outcome, dir string) error {

@@ -107,6 +107,10 @@ func (e *Engine) Load(ctx context.Context, bin []byte) (*Module, error) {
 	}
 }
 
+// Drop removes the compiled code of a digest from the cache. One that the cache
+// does not have is fine.
+func (e *Engine) Drop(digest string) { e.store.drop(digest) }
+
 // digestOf names a module by its bytes.
 func digestOf(bin []byte) string {
 	sum := sha256.Sum256(bin)

@@ -82,6 +82,15 @@ func (b *Builder) Load(ctx context.Context, l poise.PluginLimits, bin []byte) (*
 	return e.Load(ctx, bin)
 }
 
+// Drop removes the compiled code of a module that is not needed any more.
+func (b *Builder) Drop(digest string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.engines {
+		e.Drop(digest)
+	}
+}
+
 // Close frees the compiled code.
 func (b *Builder) Close(ctx context.Context) {
 	b.mu.Lock()
