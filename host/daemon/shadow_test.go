@@ -12,6 +12,7 @@ import (
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	compare "github.com/poise-sched/poise/host/shadow"
 	"github.com/poise-sched/poise/host/store"
 )
@@ -284,6 +285,102 @@ func TestShadowGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	pass("what is in force has changed", a, gate, good)
+}
+
+// The check and what it permits are one: refused, nothing has changed; permitted,
+// the plugin is in force and its shadow is over.
+func TestActivateBehindGate(t *testing.T) {
+	d := shadowed(t, folder(t), plugin, nil)
+	ctx := t.Context()
+	flow(t, d, "t", 20)
+	s := seen(t, d, "t", 20)
+	zero := int64(0)
+	activate := func(decisions int64, params map[string]string) error {
+		_, err := d.Activate(ctx, "t", client.ActivationSpec{
+			Plugin: "beside", Params: params, Gate: &client.Gate{Agreement: s.Agreement, MinDecisions: decisions, MaxFaults: &zero},
+		}, "me")
+		return err
+	}
+	refused(t, activate(s.Decisions+1, nil), poise.Conflict, fmt.Sprintf("decisions: %d compared, expected %d at least", s.Decisions, s.Decisions+1))
+	if p, err := d.inForce(ctx); err != nil || p.Activation("t") != nil {
+		t.Fatalf("%v, %v: in force though it was refused", p.Activation("t"), err)
+	}
+	if err := activate(s.Decisions, nil); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := d.inForce(ctx); err != nil || p.Activation("t") == nil || p.Activation("t").Digest != s.Digest {
+		t.Fatalf("%v, %v: not in force", p.Activation("t"), err)
+	}
+	_, err := d.Shadow(ctx, "t")
+	refused(t, err, poise.NotFound, "shadow of tenant")
+}
+
+// A tenant takes its shadow with it.
+func TestShadowOfRemovedTenant(t *testing.T) {
+	d := open(t, folder(t), nil)
+	ctx := t.Context()
+	for range 2 {
+		if err := d.CreateTenant(ctx, "t"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.Shadow(ctx, "t")
+		refused(t, err, poise.NotFound, "none")
+		pushed(t, d, plugin, "beside")
+		if _, err := d.StartShadow(ctx, "t", client.ShadowSpec{Plugin: "beside"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.RemoveTenant(ctx, "t"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkShow is what a decision costs the loop: without a shadow, with one
+// that has room, and with one that has none.
+func BenchmarkShow(b *testing.B) {
+	for _, name := range []string{"none", "room", "full"} {
+		b.Run(name, func(b *testing.B) {
+			d, err := Open(b.Context(), options(b, folder(b), nil))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer d.Close()
+			c := d.core
+			for i := range 5000 {
+				n := poise.Node{Name: fmt.Sprintf("n%04d", i), Cluster: "c", Capacity: resource.List{{Name: "cpu", Value: 1 << 30}}}
+				if err := c.join(n); err != nil {
+					b.Fatal(err)
+				}
+			}
+			sh := newShadow(d.shades, keptShadow{})
+			if name != "none" {
+				c.shadows["t"] = sh
+				sh.begin(b.Context())
+				sh.end() // nothing reads the queue
+				for name == "full" && len(sh.queue) < cap(sh.queue) {
+					sh.queue <- shown{}
+				}
+			}
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				id := poise.JobID(fmt.Sprint(i))
+				s := Spec{Job: poise.Job{ID: id, Name: "j", Tenant: "t", Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: 1}}}}}
+				if _, err := c.accept(&s); err != nil {
+					b.Fatal(err)
+				}
+				for name == "room" && len(sh.queue) > 0 {
+					<-sh.queue
+				}
+				b.StartTimer()
+				if _, err := c.decide(); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				c.batch, c.effects = store.Batch{}, nil
+				b.StartTimer()
+			}
+		})
+	}
 }
 
 // What the fleet would be like counts each placement of the tenant once, and a

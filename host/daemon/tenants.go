@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -28,9 +29,9 @@ func (d *Daemon) Tenants() []poise.TenantID { return *d.tenants.list.Load() }
 
 // CreateTenant implements api.Tenancy.
 func (d *Daemon) CreateTenant(ctx context.Context, id poise.TenantID) error {
-	// A crash may have left tokens of one that was removed.
+	// A crash may have left tokens and plugins of one that was removed.
 	if d.absent(id) {
-		if err := d.store.DeleteTokens(ctx, string(id)); err != nil {
+		if err := d.forgetTenant(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -44,11 +45,21 @@ func (d *Daemon) CreateTenant(ctx context.Context, id poise.TenantID) error {
 
 // RemoveTenant implements api.Tenancy.
 func (d *Daemon) RemoveTenant(ctx context.Context, id poise.TenantID) error {
-	err := d.durably(ctx, func(c *core) error { return d.changeTenants(c, poise.TenantRemoved{Tenant: id}) })
-	if err != nil {
+	// Its policy ends with it, and the lane that planned by it.
+	if err := d.change(ctx, poise.TenantRemoved{Tenant: id}); err != nil {
 		return err
 	}
-	return d.store.DeleteTokens(ctx, string(id))
+	// What it has shown is for no later tenant of that name.
+	if err := d.StopShadow(ctx, id); err != nil && poise.KindOf(err) != poise.NotFound {
+		return err
+	}
+	return d.forgetTenant(ctx, id)
+}
+
+// forgetTenant drops what the store has for a tenant beside its jobs. The modules
+// of its plugins go when they are collected.
+func (d *Daemon) forgetTenant(ctx context.Context, id poise.TenantID) error {
+	return errors.Join(d.store.DeleteTokens(ctx, string(id)), d.store.DeleteVersions(ctx, string(id)))
 }
 
 func (d *Daemon) changeTenants(c *core, body poise.Body) error {
