@@ -271,3 +271,117 @@ func TestSignaturesRequired(t *testing.T) {
 	_, err = d.PushPlugin(ctx, "a", client.PluginPush{Module: firstParty(t, "dotproduct"), Signature: "none"}, "tester")
 	refused(t, err, poise.Invalid, "signature")
 }
+
+// A tenant that is removed leaves no policy behind, and none of its plugins: one
+// that is made under its name later begins with nothing.
+func TestRemovedTenantHasNoPolicy(t *testing.T) {
+	d := open(t, folder(t), nil)
+	ctx := t.Context()
+	if err := d.CreateTenant(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	push(t, d, "a", firstParty(t, "bestfit"), "")
+	if _, err := d.Activate(ctx, "a", client.ActivationSpec{Plugin: "bestfit"}, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	lanes := func() (n int) {
+		t.Helper()
+		if err := d.do(ctx, func(c *core) error { n = len(c.lanes); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := lanes(); n != 2 {
+		t.Errorf("%d lanes, expected two", n)
+	}
+	if _, err := d.Submit(ctx, "a", []client.JobSpec{job("x", "1m")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, d.RemoveTenant(ctx, "a"), poise.Conflict, "has jobs")
+	if n := lanes(); n != 2 || len(d.Tenants()) != 1 {
+		t.Errorf("%d lanes and %v after a removal that was refused", n, d.Tenants())
+	}
+	if _, err := d.Cancel(ctx, "a", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RemoveTenant(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if n := lanes(); n != 1 || len(d.Tenants()) != 0 {
+		t.Errorf("%d lanes and %v after the removal", n, d.Tenants())
+	}
+	if err := d.CreateTenant(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	stack, err := d.Policy(ctx, "a")
+	if list := mustList(t, d, "a"); err != nil || len(list) != 0 || len(stack.Layers) != 0 {
+		t.Errorf("%+v, %+v, %v, expected nothing", list, stack, err)
+	}
+}
+
+// The configuration's cluster policy is not changed from elsewhere.
+func TestConfiguredClusterPolicy(t *testing.T) {
+	path, err := filepath.Abs(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, folder(t), settings{"policy.path": path})
+	ctx := t.Context()
+	push(t, d, "", firstParty(t, "bestfit"), "")
+	_, err = d.Activate(ctx, "", client.ActivationSpec{Plugin: "bestfit"}, "tester")
+	refused(t, err, poise.Conflict, "policy.path")
+	_, err = d.Rollback(ctx, "")
+	refused(t, err, poise.Conflict, "policy.path")
+	refused(t, d.Deactivate(ctx, ""), poise.Conflict, "policy.path")
+	stack, err := d.Activate(ctx, "t", client.ActivationSpec{Plugin: "bestfit"}, "tester")
+	if err != nil || len(stack.Layers) != 2 || stack.Layers[0].By != byConfiguration || stack.Layers[1].Plugin != "bestfit" {
+		t.Errorf("%+v, %v", stack, err)
+	}
+}
+
+// An activation is checked before anything changes, each refusal with field,
+// value and what was expected.
+func TestActivateRefused(t *testing.T) {
+	d := open(t, folder(t), nil)
+	ctx := t.Context()
+	push(t, d, "a", firstParty(t, "bestfit"), "stable")
+	push(t, d, "a", firstParty(t, "gpu-reserve"), "")
+	f := func(spec client.ActivationSpec, kind poise.Kind, text string) {
+		t.Helper()
+		_, err := d.Activate(ctx, "a", spec, "tester")
+		refused(t, err, kind, text)
+	}
+	f(client.ActivationSpec{Plugin: "bestfit", Params: map[string]string{"cpu_max": "0"}}, poise.Invalid, `cpu_max: "0", expected a finite number, at least 1`)
+	f(client.ActivationSpec{Plugin: "bestfit", Params: map[string]string{"x": "0"}}, poise.Invalid, "unknown parameter")
+	f(client.ActivationSpec{Plugin: "bestfit", Weight: 1}, poise.Invalid, "declares no loss_range")
+	f(client.ActivationSpec{Plugin: "bestfit", Weight: 11}, poise.Limit, "weight: 11, expected at most 10")
+	f(client.ActivationSpec{Plugin: "bestfit", Weight: -1}, poise.Invalid, "weight: -1")
+	f(client.ActivationSpec{Plugin: "gpu-reserve", Weight: 1}, poise.Invalid, "gives no losses")
+	f(client.ActivationSpec{Plugin: "bestfit", OnFailure: "never"}, poise.Invalid, "on failure")
+	f(client.ActivationSpec{Plugin: "bestfit:beta"}, poise.NotFound, "no such version")
+	f(client.ActivationSpec{Plugin: ""}, poise.Invalid, "plugin")
+	_, err := d.Rollback(ctx, "a")
+	refused(t, err, poise.NotFound, "none in force")
+
+	// A tag is resolved once; what it names later changes nothing. The same again
+	// is no change, and nothing to roll back to.
+	one, err := d.Activate(ctx, "a", client.ActivationSpec{Plugin: "bestfit:stable"}, "tester")
+	if err != nil || one.Layers[0].OnFailure != poise.RuleFallback || one.Layers[0].Params["cpu_max"] != "128000" || one.Layers[0].Limits.Weight != 10 {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	push(t, d, "a", versioned(t, firstParty(t, "bestfit"), "1.0.1"), "stable")
+	if now, err := d.Policy(ctx, "a"); err != nil || now.Layers[0].Digest != one.Layers[0].Digest {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if again, err := d.Activate(ctx, "a", client.ActivationSpec{Plugin: "bestfit@1.0.0"}, "tester"); err != nil || len(again.Layers[0].History) != 0 || again.Layers[0].Since != one.Layers[0].Since {
+		t.Errorf("%+v, %v", again, err)
+	}
+	two, err := d.Activate(ctx, "a", client.ActivationSpec{Plugin: "gpu-reserve", OnFailure: poise.RuleLastGood}, "tester")
+	if err != nil || len(two.Layers[0].History) != 1 || !strings.Contains(two.Layers[0].Rule, "bestfit 1.0.0 decides") {
+		t.Errorf("%+v, %v", two, err)
+	}
+	back, err := d.Rollback(ctx, "a")
+	if err != nil || back.Layers[0].Digest != one.Layers[0].Digest || len(back.Layers[0].History) != 0 {
+		t.Errorf("%+v, %v", back, err)
+	}
+}

@@ -124,8 +124,12 @@ func (d *Daemon) changeLocked(ctx context.Context, bodies []poise.Body, when ...
 				return err
 			}
 		}
+		if err := c.swap(s); err != nil {
+			return err
+		}
 		made = true
-		return c.swap(s)
+		d.tenants.know(c)
+		return nil
 	})
 	if !made {
 		s.discard()
