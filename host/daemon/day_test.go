@@ -257,11 +257,15 @@ func TestDay(t *testing.T) {
 	if dir == "" {
 		dir = filepath.Join(folder(t), "data")
 	}
+	nodes, span := *dayNodes, *daySpan
+	if testing.Short() {
+		nodes, span = min(nodes, 150), min(span, 3*time.Minute)
+	}
 	c := config.Defaults()
-	c.DataDir, c.Store.SnapshotEvery = dir, int64(max(1000, *dayNodes/2))
+	c.DataDir, c.Store.SnapshotEvery = dir, int64(max(200, nodes/2))
 	began := time.Now()
 	d := newDay(t, dir, &c)
-	d.live(*dayNodes, *daySpan)
+	d.live(nodes, span)
 	took := time.Since(began)
 	if err := d.store.Close(); err != nil {
 		t.Fatal(err)
@@ -285,7 +289,7 @@ func TestDay(t *testing.T) {
 		decisions = got.Decisions
 	}
 	t.Logf("%d nodes, %v: %d jobs, %d decisions to place, of them %d pieces of work of plugins, %d nodes joined; lived in %.1f s",
-		*dayNodes, *daySpan, d.jobs, decisions, d.settled, d.made, took.Seconds())
+		nodes, span, d.jobs, decisions, d.settled, d.made, took.Seconds())
 	if decisions < d.jobs/2 {
 		t.Errorf("%d decisions about %d jobs, expected most of them placed", decisions, d.jobs)
 	}
