@@ -65,6 +65,9 @@ func printEvent(w io.Writer, o output, e *client.Event) error {
 	if e.Node != "" {
 		text += "  node " + cell(e.Node)
 	}
+	if e.Policy != "" {
+		text += "  " + cell(e.Policy)
+	}
 	_, err := fmt.Fprintln(w, text)
 	return err
 }

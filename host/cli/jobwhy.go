@@ -69,6 +69,8 @@ func printWhy(out io.Writer, w *client.Why) error {
 		return err
 	}
 	switch {
+	case w.Waits != "":
+		_, err = fmt.Fprintf(out, "\nnothing is planned now: %s\n", cell(w.Waits))
 	case w.Job.State.Ended():
 		_, err = fmt.Fprintf(out, "\nsince then the job %s\n", ended(&w.Job))
 	case w.Job.State == client.Waiting && w.Job.Reason != "" && d.Verdict == poise.Placed:

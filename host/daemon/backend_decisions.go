@@ -24,6 +24,9 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 		return client.Why{}, err
 	}
 	w := client.Why{Job: j}
+	if j.State == client.Waiting {
+		w.Waits = d.board.rests.reason(poise.TenantID(row.Tenant), d.core.now())
+	}
 	now, err := d.attempt(ctx, row.ID)
 	if err != nil {
 		return w, err

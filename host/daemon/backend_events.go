@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/journal"
@@ -33,6 +34,13 @@ func (d *Daemon) Events(ctx context.Context, tenant poise.TenantID, after uint64
 	}
 }
 
+func whosePolicy(tenant poise.TenantID) string {
+	if tenant == "" {
+		return "cluster"
+	}
+	return "tenant " + string(tenant)
+}
+
 // eventView gives an event as it goes over the wire, and as the core knows it;
 // that is nil where it is of a later version.
 func eventView(r *store.Record) (client.Event, poise.Body) {
@@ -60,6 +68,16 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Job = string(b.Job)
 	case poise.JobWithdrawn:
 		e.Job = string(b.Job)
+	case poise.PolicySet:
+		e.Policy = fmt.Sprintf("%s: %s@%s in force, by %s", whosePolicy(b.Activation.Tenant), b.Activation.Plugin, b.Activation.Version, b.Activation.By)
+	case poise.PolicyRolledBack:
+		e.Policy = whosePolicy(b.Tenant) + ": rolled back"
+	case poise.PolicyCleared:
+		e.Policy = whosePolicy(b.Tenant) + ": ended"
+	case poise.PolicyQuarantined:
+		if e.Policy = whosePolicy(b.Tenant) + ": out of quarantine"; b.Quarantined {
+			e.Policy = whosePolicy(b.Tenant) + ": in quarantine after faults in a row"
+		}
 	}
 	return e, ev.Body
 }

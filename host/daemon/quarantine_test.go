@@ -137,9 +137,11 @@ func TestFuelBucketIsAReason(t *testing.T) {
 	eventually(t, "the reason", func() bool {
 		for _, j := range jobs {
 			j, err := d.Job(ctx, "a", j.ID)
-			if err == nil && j.State == client.Waiting && strings.Contains(j.Reason, "used its fuel of 1 units a second") {
-				return true
+			if err != nil || j.State != client.Waiting || !strings.Contains(j.Reason, "used its fuel of 1 units a second") {
+				continue
 			}
+			w, err := d.Why(ctx, "a", j.ID)
+			return err == nil && strings.Contains(w.Waits, "used its fuel")
 		}
 		return false
 	})

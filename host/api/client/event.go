@@ -7,12 +7,14 @@ import (
 
 // Event is one thing that happened.
 type Event struct {
-	Index uint64          `json:"index" doc:"Position in the log, from 1; the id of the stream"`
-	At    time.Time       `json:"at"`
-	Kind  string          `json:"kind" example:"job-placed"`
-	Job   string          `json:"job,omitempty" doc:"Id of the job that it is about"`
-	Node  string          `json:"node,omitempty"`
-	Body  json.RawMessage `json:"body" doc:"The event as the log has it"`
+	Index uint64    `json:"index" doc:"Position in the log, from 1; the id of the stream"`
+	At    time.Time `json:"at"`
+	Kind  string    `json:"kind" example:"job-placed"`
+	Job   string    `json:"job,omitempty" doc:"Id of the job that it is about"`
+	Node  string    `json:"node,omitempty"`
+	// Policy says what a change of policies is about.
+	Policy string          `json:"policy,omitempty" example:"tenant acme: in quarantine after faults in a row"`
+	Body   json.RawMessage `json:"body" doc:"The event as the log has it"`
 }
 
 // Health is how the daemon is.

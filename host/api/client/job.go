@@ -71,6 +71,7 @@ type Why struct {
 	Attempt  int       `json:"attempt,omitempty" doc:"Which attempt it was, from 1; nothing for a plan"`
 	At       time.Time `json:"at,omitzero"`
 	Decision *Decision `json:"decision,omitempty" doc:"Nothing where no attempt was made yet"`
+	Waits    string    `json:"waits,omitempty" doc:"Why no job of the tenant is planned now"`
 }
 
 // LogOptions say what of a task's output is wanted.
