@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/poise-sched/poise/host/access"
 	"github.com/poise-sched/poise/host/api/apitest"
 	"github.com/poise-sched/poise/host/api/client"
@@ -412,6 +414,20 @@ func TestShare(t *testing.T) {
 	for _, d := range must(own.Decisions(t.Context(), client.DecisionFilter{}))(t).Decisions {
 		if q := d.Decision.Quota; q.Tenant == "above" || q.Used != 0 {
 			t.Errorf("the list shows %+v", q)
+		}
+	}
+}
+
+// No operation is given up because its handler works for longer than a body may
+// take to arrive: a push is checked for that long.
+func TestLongWork(t *testing.T) {
+	s := &server{}
+	s.routes(http.NewServeMux())
+	for path, item := range s.api.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete, item.Patch} {
+			if op != nil && op.BodyReadTimeout >= 0 {
+				t.Errorf("%s %s: the handler has %v", op.Method, path, op.BodyReadTimeout)
+			}
 		}
 	}
 }

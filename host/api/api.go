@@ -159,7 +159,11 @@ func handle[I, O any](s *server, method, path, id, summary string, f func(contex
 }
 
 func operation(method, path, id, summary string, more ...func(*huma.Operation)) huma.Operation {
-	op := huma.Operation{Method: method, Path: path, OperationID: id, Summary: summary}
+	op := huma.Operation{
+		Method: method, Path: path, OperationID: id, Summary: summary,
+		// The body is there already; huma's limit of 5 s would end the handler, too.
+		BodyReadTimeout: -1,
+	}
 	for _, m := range more {
 		m(&op)
 	}
