@@ -68,6 +68,23 @@ func TestQuarantine(t *testing.T) {
 	if err != nil || kinds["policy-quarantined"] != 1 {
 		t.Errorf("%v, %v, expected one event", kinds, err)
 	}
+	err = d.do(ctx, func(c *core) error {
+		d.metrics.Plugins(c.pluginUse())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for series, want := range map[string]float64{
+		`poise_plugin_quarantined tenant=bad`: 1, `poise_plugin_quarantined tenant=good`: 0, `poise_plugin_calls_total tenant=good`: 1,
+	} {
+		if got, ok := seriesOf(t, d)[series]; !ok || got != want {
+			t.Errorf("%s: %v, %v, expected %v", series, got, ok, want)
+		}
+	}
+	if got := seriesOf(t, d)["poise_plugin_seconds_total tenant=good"]; got <= 0 {
+		t.Errorf("the time of calls: %v, expected some", got)
+	}
 	keep(t, d, "bad", firstParty(t, "bestfit"), poise.RuleReject)
 	for _, id := range append(ids, late) {
 		runs(t, d, "bad", id)
@@ -150,6 +167,26 @@ func TestFuelBucketIsAReason(t *testing.T) {
 		t.Errorf("%+v, %v", stack, err)
 	}
 	keep(t, d, "a", firstParty(t, "bestfit"), poise.RuleReject)
+}
+
+// seriesOf gives the metrics of the daemon by name and tenant.
+func seriesOf(t *testing.T, d *Daemon) map[string]float64 {
+	t.Helper()
+	families, err := d.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "tenant" {
+					all[f.GetName()+" tenant="+l.GetValue()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+				}
+			}
+		}
+	}
+	return all
 }
 
 // runs waits until a job of a tenant runs.
