@@ -59,8 +59,9 @@ unit: ## the product's tests, with the race detector where gcc is there
 # published workloads, stock Go through the compile child.
 UNRACED = ./host/policy/wasm ./host/policy ./host/cli ./abi/conformance
 
-unraced: ## the tests that do less under the race detector, once more without it
+unraced: ## the tests that do less under the race detector, once more without it, and 100 kills of the daemon
 	@[ -z '$(RACE)' ] || (set -x; go test -timeout 30m $(UNRACED))
+	go test -timeout 30m ./host/daemon -run TestKill9 -kill9 100
 
 nested: ## the tests in modules of their own under test/
 	@set -e; for m in $(NESTED); do (set -x; cd $$m && go test ./...); done
@@ -74,7 +75,10 @@ fuzz: ## each fuzz target for FUZZTIME (10s); one of them: make fuzz FUZZ=FuzzPa
 # Parameters without which a plugin does nothing.
 SOAK_only-class = --param class=cpu-general
 
-soak: build ## a million calls of each plugin: does its memory grow, do its answers change
+SOAK ?= 1h
+
+soak: build ## an hour (SOAK=) of the daemon's loop under faults, and a million calls of each plugin
+	go test ./host/daemon -run 'TestSimulation$$' -soak $(SOAK) -timeout 4h
 	@set -e; $(foreach p,$(notdir $(wildcard plugins/*)),$(if $(wildcard plugins/$(p)/plugin.yaml),(set -x; bin/poise plugin check --soak plugins/$(p)/$(p).wasm $(SOAK_$(p)));))
 
 wasm: $(WASM:%=wasm-%) ## builds every committed module again: needs Debian's clang lld rustc libstd-rust-dev-wasm32 wabt, and npm
