@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
@@ -63,7 +65,7 @@ func (s *server) pluginRoutes() {
 			about(ctx, tenant, "plugin "+v.Plugin+"@"+v.Version+" "+v.Digest)
 		}
 		return answer(v, err)
-	}, answers(http.StatusCreated), func(op *huma.Operation) { op.MaxBodyBytes = -1 }) // it was read as a whole
+	}, answers(http.StatusCreated), laborious)
 	type Version struct { // with a capital, or the field is not seen where it is embedded
 
 		Ref string `path:"ref" doc:"NAME, NAME@VERSION, NAME:TAG or NAME@sha256:DIGITS"`
@@ -125,6 +127,23 @@ func (s *server) policyRoutes() {
 		about(ctx, tenant, policyName(tenant))
 		return nil, s.backend.Deactivate(ctx, tenant)
 	}, answers(http.StatusNoContent))
+}
+
+// labor is how long a push may take: its turn, a compile and the checks.
+const labor = 5 * time.Minute
+
+// laborious lets an operation take longer than others, once its body is there,
+// which was read as a whole and may be longer than others too.
+func laborious(op *huma.Operation) {
+	op.MaxBodyBytes = -1
+	op.Middlewares = append(op.Middlewares, func(hc huma.Context, next func(huma.Context)) {
+		_, w := humago.Unwrap(hc)
+		ctl := http.NewResponseController(w)
+		// A writer that has no deadlines needs none.
+		_ = ctl.SetReadDeadline(time.Time{})
+		_ = ctl.SetWriteDeadline(time.Now().Add(labor))
+		next(hc)
+	})
 }
 
 // pushPlugin is the operation whose body is a module.

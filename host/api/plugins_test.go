@@ -2,8 +2,12 @@ package api
 
 import (
 	"bytes"
+	"context"
+	"log/slog"
+	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/poise-sched/poise/host/access"
 	"github.com/poise-sched/poise/host/api/apitest"
@@ -21,7 +25,9 @@ func TestPluginTour(t *testing.T) {
 	for _, name := range []string{"acme", "other"} {
 		must(operator.CreateTenant(ctx, name))(t)
 	}
-	as := func(role access.Role, tenant string) *client.Client { return dial(t, g.url).As(g.give(role, tenant).Text, "") }
+	as := func(role access.Role, tenant string) *client.Client {
+		return dial(t, g.url).As(g.give(role, tenant).Text, "")
+	}
 	admin, viewer, other := as(access.TenantAdmin, "acme"), as(access.Viewer, "acme"), as(access.TenantAdmin, "other")
 
 	v := must(admin.PushPlugin(ctx, false, client.PluginPush{Module: []byte("spread@1"), Tag: "stable"}))(t)
@@ -122,5 +128,34 @@ func TestPushBody(t *testing.T) {
 	big := append([]byte("big@1"), make([]byte, 3<<20)...)
 	if v, err := dial(t, s.url).PushPlugin(t.Context(), false, client.PluginPush{Module: big}); err != nil || v.Size != len(big) {
 		t.Errorf("%+v, %v", v.Size, err)
+	}
+}
+
+// slow is a backend that takes its time over a push.
+type slow struct {
+	*apitest.Backend
+	takes time.Duration
+}
+
+func (s *slow) PushPlugin(ctx context.Context, tenant poise.TenantID, p client.PluginPush, by string) (client.PluginVersion, error) {
+	select {
+	case <-ctx.Done():
+		return client.PluginVersion{}, ctx.Err()
+	case <-time.After(s.takes):
+	}
+	return s.Backend.PushPlugin(ctx, tenant, p, by)
+}
+
+// A push may take longer than other requests.
+func TestSlowPush(t *testing.T) {
+	const request = 100 * time.Millisecond
+	s := newServer(&slow{apitest.New(), 5 * request}, Options{Limits: generous, Log: slog.New(slog.DiscardHandler)})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, Server(s.handler(nil), Timeouts{Request: request, Idle: time.Minute}), l)
+	if v, err := dial(t, l.Addr().String()).PushPlugin(t.Context(), false, client.PluginPush{Module: []byte("x@1")}); err != nil || v.Plugin != "x" {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
