@@ -76,15 +76,22 @@ func settle(t *testing.T) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.plugin, err = v.victim.PushPlugin(t.Context(), false, client.PluginPush{Module: firstParty(t, "dotproduct"), Tag: "zz-secret-tag"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := v.victim.Activate(t.Context(), false, client.ActivationSpec{Plugin: v.plugin.Plugin}); err != nil {
-		t.Fatal(err)
-	}
-	v.secrets = []string{v.plugin.Plugin, v.plugin.Digest, "zz-secret", "ZZ_SECRET", v.token.ID, other.ID, v.jobs[0].ID, v.jobs[1].ID, `"bolt"`, "7999m", "7.999"}
+	v.secrets = []string{"zz-secret", "ZZ_SECRET", v.token.ID, other.ID, v.jobs[0].ID, v.jobs[1].ID, `"bolt"`, "7999m", "7.999"}
 	return v
+}
+
+// ship has bolt push a plugin and put it in force.
+func (v *town) ship() {
+	v.t.Helper()
+	var err error
+	v.plugin, err = v.victim.PushPlugin(v.t.Context(), false, client.PluginPush{Module: firstParty(v.t, "dotproduct"), Tag: "zz-secret-tag"})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if _, err := v.victim.Activate(v.t.Context(), false, client.ActivationSpec{Plugin: v.plugin.Plugin}); err != nil {
+		v.t.Fatal(err)
+	}
+	v.secrets = append(v.secrets, v.plugin.Plugin, v.plugin.Digest)
 }
 
 func (v *town) tenant(name string) client.NewToken {
@@ -293,6 +300,7 @@ func (v *town) calls(r *route, all map[string]schema, flags bool) (theirs, none 
 // the document is tried, so that a new one is too.
 func TestForeignTokens(t *testing.T) {
 	v := settle(t)
+	v.ship()
 	routes, schemas := v.document()
 	before := v.census()
 	for _, role := range []access.Role{access.TenantAdmin, access.Submitter, access.Viewer} {
