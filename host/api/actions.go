@@ -18,6 +18,8 @@ var actions = map[string]access.Action{
 	"ready":  access.Open,
 	"whoami": access.KnowSelf,
 
+	"get-oidc": access.Open,
+
 	"submit-jobs":    access.ChangeJobs,
 	"cancel-job":     access.ChangeJobs,
 	"plan-job":       access.PlanJobs,

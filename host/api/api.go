@@ -25,6 +25,7 @@ type Options struct {
 	Limits  func() Limits // asked at each request, so that they can change
 	Metrics http.Handler  // at /metrics; nil = none
 	Log     *slog.Logger
+	OIDC    *client.OIDC // where people log in; nil = nowhere
 }
 
 // server has what the handlers share.
@@ -32,6 +33,7 @@ type server struct {
 	backend Backend
 	log     *slog.Logger
 	access  *Access
+	oidc    *client.OIDC
 	limits  limiter
 	streams chan struct{} // one token per open stream
 	api     huma.API
@@ -46,7 +48,7 @@ func New(b Backend, o Options) http.Handler { return newServer(b, o).handler(o.M
 
 func newServer(b Backend, o Options) *server {
 	return &server{
-		backend: b, log: o.Log, access: o.Access, streams: make(chan struct{}, maxStreams),
+		backend: b, log: o.Log, access: o.Access, oidc: o.OIDC, streams: make(chan struct{}, maxStreams),
 		limits:   limiter{limits: o.Limits, tenants: map[poise.TenantID]*rate.Limiter{}},
 		patience: 10 * time.Second, keepAlive: 15 * time.Second,
 	}
@@ -105,6 +107,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.executorRoutes()
 	s.snapshotRoutes()
 	s.healthRoutes()
+	s.oidcRoutes()
 	s.tenantRoutes()
 	s.tokenRoutes()
 	s.auditRoutes()

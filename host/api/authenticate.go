@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,26 +15,46 @@ import (
 
 // Authenticator tells who a request is from by one kind of evidence, such as a
 // token or a certificate. Where the request has none of that kind it gives nil
-// and no error, and the next one is asked.
+// and no error, and the next one is asked. Evidence that is not taken is an error
+// of kind Denied.
 type Authenticator func(*http.Request) (*access.Principal, error)
 
 // Access knows who requests are from.
 type Access struct {
 	tenancy Tenancy
 	tokens  *tokens
-	listen  *net.TCPAddr // nil where the daemon does not listen on loopback alone
+	listen  *net.TCPAddr // nil where programs on this machine need a token too
 	others  []Authenticator
 }
 
 // NewAccess takes tokens, then what the others take, then the socket's own user,
 // and at last, while no tenant was created, anybody on this machine: that is if
-// listen, the only address beside the socket, is loopback.
+// listen, the only address beside the socket, is loopback, and there are no others
+// to tell people and programs apart by.
 func NewAccess(t Tenancy, listen net.Addr, others ...Authenticator) *Access {
-	a := &Access{tenancy: t, tokens: newTokens(t, time.Now), others: others}
-	if tcp, ok := listen.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+	a := &Access{tenancy: t, tokens: newTokens(t, time.Now)}
+	for _, other := range others {
+		a.others = append(a.others, a.vouched(other))
+	}
+	if tcp, ok := listen.(*net.TCPAddr); ok && tcp.IP.IsLoopback() && len(others) == 0 {
 		a.listen = tcp
 	}
 	return a
+}
+
+// vouched holds what others say of a caller against what there is here: a tenant
+// may be gone, or not made yet.
+func (a *Access) vouched(by Authenticator) Authenticator {
+	return func(r *http.Request) (*access.Principal, error) {
+		p, err := by(r)
+		if err != nil && poise.KindOf(err) == poise.Denied {
+			return nil, unauthorized(err.Error())
+		}
+		if err == nil && p != nil && p.Tenant != "" && !known(a.tenancy, p.Tenant) {
+			return nil, unauthorized(fmt.Sprintf("tenant: %q, which %s is to act for, is not there, expected an administrator to create it", p.Tenant, p.Who))
+		}
+		return p, err
+	}
 }
 
 // SingleUser says whether programs on this machine may act without a token now.

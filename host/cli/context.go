@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
 )
 
@@ -22,6 +23,28 @@ type account struct {
 	Server string `yaml:"server"`
 	Token  string `yaml:"token,omitempty"`
 	Tenant string `yaml:"tenant,omitempty"`
+
+	// Which certificate of the daemon is believed, and which one is shown to it,
+	// see client.Trust.
+	CAFile      string `yaml:"ca_file,omitempty"`
+	Fingerprint string `yaml:"fingerprint,omitempty"`
+	CertFile    string `yaml:"cert_file,omitempty"`
+	KeyFile     string `yaml:"key_file,omitempty"`
+
+	OIDC *vouched `yaml:"oidc,omitempty"` // where the token comes from, nil = a daemon gave it
+
+	name string // of the context, "" = none has it
+}
+
+// vouched is what gives a new token.
+type vouched struct {
+	Issuer   string `yaml:"issuer"`
+	ClientID string `yaml:"client_id"`
+	Refresh  string `yaml:"refresh_token,omitempty"`
+}
+
+func (a *account) trust() client.Trust {
+	return client.Trust{CAFile: a.CAFile, Fingerprint: a.Fingerprint, CertFile: a.CertFile, KeyFile: a.KeyFile}
 }
 
 // accounts are the contexts of a person, in a file that only they may read.
@@ -70,13 +93,11 @@ func readAccounts() (accounts, error) {
 	return a, nil
 }
 
-// write keeps the contexts: all of them, or those of before.
+// write keeps the contexts: all of them, or those of before. It is for
+// changeAccounts.
 func (a *accounts) write() error {
 	path, err := accountsFile()
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	text, err := yaml.Marshal(a)
@@ -103,7 +124,32 @@ func (a *accounts) named(name string) (account, error) {
 	if !ok {
 		return c, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("context %q", name), Detail: "no such context, expected one of poise context list, or a new one by poise login"}
 	}
+	c.name = name
 	return c, nil
+}
+
+// changeAccounts changes what is kept, while no other poise of the user does.
+func changeAccounts(change func(*accounts) error) error {
+	path, err := accountsFile()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockFile(filepath.Join(filepath.Dir(path), "client.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	a, err := readAccounts()
+	if err != nil {
+		return err
+	}
+	if err := change(&a); err != nil {
+		return err
+	}
+	return a.write()
 }
 
 func newContext(s Streams) *cobra.Command {
@@ -163,16 +209,13 @@ func newContextUse(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "use CONTEXT", Short: "Make a context the current one", Args: named("context", 1), ValidArgsFunction: contextNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			a, err := readAccounts()
-			if err != nil {
+			var c account
+			err := changeAccounts(func(a *accounts) (err error) {
+				c, err = a.named(args[0])
+				a.Current = args[0]
 				return err
-			}
-			c, err := a.named(args[0])
+			})
 			if err != nil {
-				return err
-			}
-			a.Current = args[0]
-			if err := a.write(); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(s.Out, "context %s is current: %s\n", cell(args[0]), cell(c.Server))
@@ -186,18 +229,15 @@ func newContextRemove(s Streams) *cobra.Command {
 		Use: "remove CONTEXT", Short: "Forget a context and its token", Args: named("context", 1), ValidArgsFunction: contextNames,
 		Long: "Forget a context and its token. The daemon still takes the token: poise tenant token revoke ends it.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			a, err := readAccounts()
+			err := changeAccounts(func(a *accounts) error {
+				_, err := a.named(args[0])
+				delete(a.Contexts, args[0])
+				if a.Current == args[0] {
+					a.Current = ""
+				}
+				return err
+			})
 			if err != nil {
-				return err
-			}
-			if _, err := a.named(args[0]); err != nil {
-				return err
-			}
-			delete(a.Contexts, args[0])
-			if a.Current == args[0] {
-				a.Current = ""
-			}
-			if err := a.write(); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(s.Out, "context %s is removed\n", cell(args[0]))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,16 +38,23 @@ func (r *remote) dial() (*client.Client, error) {
 		return nil, err
 	}
 	if token := os.Getenv("POISE_TOKEN"); token != "" {
-		to.Token = token
+		to.Token, to.OIDC = token, nil
+	}
+	if file := os.Getenv("POISE_CA_FILE"); file != "" && to.CAFile == "" && to.Fingerprint == "" && strings.HasPrefix(to.Server, "https://") {
+		to.CAFile = file
 	}
 	if r.tenant != "" {
 		to.Tenant = r.tenant
 	}
-	c, err := client.New(to.Server)
+	c, err := client.NewTrusting(to.Server, to.trust())
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	return c.As(to.Token, to.Tenant), nil
+	c = c.As(to.Token, to.Tenant)
+	if to.OIDC != nil {
+		c = c.Renewing((&renewal{account: to}).token)
+	}
+	return c, nil
 }
 
 func (r *remote) account() (account, error) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/daemon"
 	"github.com/poise-sched/poise/host/engine/local"
@@ -58,8 +60,13 @@ func serve(s Streams, source config.Options) error {
 		Config: live, Log: telemetry.Logger(s.Err, c.Log.Format, level), Version: buildVersion(), Level: level,
 		Shim: []string{self, shimCommand}, Compile: []string{self, compileCommand}, Conform: []string{self, conformCommand},
 	}
+	scheme, fingerprint := "http", ""
+	o.Secured = func(c *x509.Certificate) { scheme, fingerprint = "https", client.Fingerprint(c) }
 	return daemon.Serve(ctx, o, func(address, socket string) {
-		fmt.Fprintf(s.Out, "poise serves on http://%s and on %s\n", address, socket)
+		fmt.Fprintf(s.Out, "poise serves on %s://%s and on %s\n", scheme, address, socket)
+		if fingerprint != "" {
+			fmt.Fprintf(s.Out, "fingerprint of its key: %s\n", fingerprint)
+		}
 	})
 }
 

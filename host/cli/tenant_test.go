@@ -164,8 +164,8 @@ func TestContexts(t *testing.T) {
 		t.Errorf("%v, %v, expected mode 0600", info, err)
 	}
 	entries, err := os.ReadDir(filepath.Dir(file))
-	if err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v, expected the one file", entries, err)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v, expected the file and its lock", entries, err)
 	}
 	out, _ := d.run(0, "context", "list", "-o", "json")
 	if strings.Contains(out, "poise_") {

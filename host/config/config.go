@@ -30,6 +30,31 @@ type API struct {
 	RequestTimeout  time.Duration `koanf:"request_timeout"`
 	IdleTimeout     time.Duration `koanf:"idle_timeout"`
 	ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
+	Plaintext       bool          `koanf:"listen_without_tls_off_loopback"`
+	TLS             TLS           `koanf:"tls"`
+	OIDC            OIDC          `koanf:"oidc"`
+}
+
+// TLS says with which certificate the API answers, and whose it takes.
+type TLS struct {
+	Cert       string            `koanf:"cert"`
+	Key        string            `koanf:"key"`
+	SelfSigned bool              `koanf:"self_signed"`
+	Names      []string          `koanf:"names"`
+	ClientCA   string            `koanf:"client_ca"`
+	Clients    map[string]string `koanf:"clients"` // name to grant, see access.ParseGrant
+}
+
+// On says whether the API speaks TLS.
+func (t *TLS) On() bool { return t.SelfSigned || t.Cert != "" }
+
+// OIDC says who vouches for people.
+type OIDC struct {
+	Issuer      string            `koanf:"issuer"`
+	ClientID    string            `koanf:"client_id"`
+	UserClaim   string            `koanf:"user_claim"`
+	GroupsClaim string            `koanf:"groups_claim"`
+	Groups      map[string]string `koanf:"groups"` // group to grant, see access.ParseGrant
 }
 
 // Engine says what runs the tasks.
@@ -127,6 +152,8 @@ func Defaults() Config {
 		API: API{
 			Listen: "127.0.0.1:7433", MaxBody: 4 << 20, Rate: 50, Burst: 100,
 			RequestTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownTimeout: 10 * time.Second,
+			TLS:  TLS{Names: []string{}, Clients: map[string]string{}},
+			OIDC: OIDC{UserClaim: "sub", GroupsClaim: "groups", Groups: map[string]string{}},
 		},
 		Engine: Engine{Kind: "local", SimScale: 60, LogLimit: 10 << 20, ReserveMemory: 512 << 20},
 		Store:  Store{SnapshotEvery: 50_000, Retention: 30 * day, History: 1_000_000},

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/poise-sched/poise/host/access"
 )
 
 // kind is a type of value: how it is read and printed, and what of it is let in.
@@ -117,15 +119,15 @@ func parseReal(s string) (float64, bool) {
 func printReal(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 // list is several texts: a YAML list, or one text with commas.
-func list(most int) kind[[]string] {
+func list(least, most int) kind[[]string] {
 	return kind[[]string]{
 		word:    "list",
-		expects: fmt.Sprintf("1 to %d different names, such as [cpu, memory] or cpu,memory", most),
+		expects: fmt.Sprintf("%d to %d different names, such as [a, b] or a,b", least, most),
 		parse: func(v any) ([]string, bool) {
-			var all []string
+			all := []string{}
 			switch v := v.(type) {
 			case []string:
-				all = slices.Clone(v)
+				all = append(all, v...)
 			case []any:
 				for _, e := range v {
 					name, ok := textOf(e)
@@ -136,25 +138,43 @@ func list(most int) kind[[]string] {
 				}
 			case string:
 				for name := range strings.SplitSeq(v, ",") {
-					all = append(all, strings.TrimSpace(name))
+					if name != v || name != "" { // nothing is no name
+						all = append(all, strings.TrimSpace(name))
+					}
 				}
+			default:
+				return nil, false
 			}
 			for i, name := range all {
 				if !isName(name) || slices.Contains(all[:i], name) {
 					return nil, false
 				}
 			}
-			return all, len(all) >= 1 && len(all) <= most
+			return all, len(all) >= least && len(all) <= most
 		},
 		print: func(all []string) string { return strings.Join(all, ",") },
 	}
 }
 
-// dictionary is names with values: a YAML mapping, or one text name=value,….
+// dictionary is names with values.
 func dictionary(most int) kind[map[string]string] {
+	return pairs(most, "names with values, such as {a: 1} or a=1,b=2", func(name, _ string) bool { return isName(name) })
+}
+
+// grants are names that others give to people and programs, with what those may
+// do here. Such a name may have space within.
+func grants(most int) kind[map[string]string] {
+	return pairs(most, "names with what they may do, such as {staff: acme:submitter} or staff=acme:submitter", func(name, value string) bool {
+		_, err := access.ParseGrant(value)
+		return err == nil && name != "" && printable(name) && !strings.ContainsAny(name, ",=")
+	})
+}
+
+// pairs are texts with values: a YAML mapping, or one text name=value,….
+func pairs(most int, expects string, fit func(name, value string) bool) kind[map[string]string] {
 	return kind[map[string]string]{
 		word:    "name=value,…",
-		expects: fmt.Sprintf("at most %d names with values, such as {a: 1} or a=1,b=2", most),
+		expects: fmt.Sprintf("at most %d %s", most, expects),
 		parse: func(v any) (map[string]string, bool) {
 			all := map[string]string{}
 			switch v := v.(type) {
@@ -183,7 +203,7 @@ func dictionary(most int) kind[map[string]string] {
 				return nil, false
 			}
 			for name, value := range all {
-				if !isName(name) || !printable(value) || strings.Contains(value, ",") {
+				if !fit(name, value) || !printable(value) || strings.Contains(value, ",") {
 					return nil, false
 				}
 			}

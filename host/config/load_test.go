@@ -76,6 +76,10 @@ func TestLoadFile(t *testing.T) {
 	want := config.Defaults()
 	want.DataDir, want.API.Socket = absolute(t, "testdata/state"), absolute(t, "testdata/state/poise.sock")
 	want.API.Listen, want.API.MaxBody, want.API.Rate = "[::1]:7433", 8<<20, 100
+	want.API.TLS = config.TLS{
+		SelfSigned: true, Names: []string{"poise.example.org", "10.0.0.7"}, ClientCA: absolute(t, "testdata/ca.pem"),
+		Clients: map[string]string{"spiffe://example.org/agent.1": "operator"},
+	}
 	want.Engine.Kind, want.Engine.SimScale = "sim", 3600
 	want.Store.Retention = 90 * 24 * time.Hour
 	want.Policy.Path, want.Policy.OnFailure = "/etc/poise/spread.wasm", "last-good"
@@ -95,9 +99,9 @@ func TestLoadFile(t *testing.T) {
 	}
 	f("data_dir", "testdata/good.yaml:2")
 	f("api.rate", "testdata/good.yaml:6")
-	f("engine.sim_scale", "testdata/good.yaml:7") // of its section: a flow mapping
-	f("policy.params", "testdata/good.yaml:13")
-	f("log.level", "testdata/good.yaml:26")
+	f("engine.sim_scale", "testdata/good.yaml:12") // of its section: a flow mapping
+	f("policy.params", "testdata/good.yaml:18")
+	f("log.level", "testdata/good.yaml:31")
 	f("log.format", "default")
 }
 
@@ -231,6 +235,8 @@ func TestWrongFiles(t *testing.T) {
 	f("log: {level: \"in\\nfo\"}", "FILE:1: log.level: \"in\\nfo\", expected one of")
 	f("cluster: {name: [a]}", "FILE:1: cluster.name: expected a name")
 	f("model: {features: []}", "FILE:1: model.features: expected 1 to 16")
+	f("api: {oidc: {groups: {staff: acme}}}", "FILE:1: api.oidc.groups: expected at most 1024 names with what they may do")
+	f("api: {oidc: {issuer: \"http://example.org\"}}", `FILE:1: api.oidc.issuer: "http://example.org", expected an https URL`)
 	f("policy: {path: x, params: {a: {b: 1}}}", "FILE:1: policy.params: expected at most 256 names")
 	f("api: {listen: \"\"}", "FILE:1: api.listen: expected host:port")
 	f("api: {listen: localhost}", `FILE:1: api.listen: "localhost", expected host:port`)

@@ -2,7 +2,9 @@ package config
 
 import (
 	"net"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,6 +25,18 @@ func settings() []setting {
 		one("api.request_timeout", "how long a request may take to arrive and to be answered, event streams apart", span(time.Second, time.Hour), func(c *Config) *time.Duration { return &c.API.RequestTimeout }),
 		one("api.idle_timeout", "how long a connection stays open between requests", span(time.Second, day), func(c *Config) *time.Duration { return &c.API.IdleTimeout }),
 		one("api.shutdown_timeout", "how long a stop waits for requests under way", span(0, time.Hour), func(c *Config) *time.Duration { return &c.API.ShutdownTimeout }),
+		one("api.listen_without_tls_off_loopback", "answer other machines without TLS, where all on the way can read and change what is said, tokens too", toggle(), func(c *Config) *bool { return &c.API.Plaintext }),
+		path(one("api.tls.cert", "certificate of the API in PEM, with those that sign it; read again when it changes", text("a path", anything), func(c *Config) *string { return &c.API.TLS.Cert })),
+		path(one("api.tls.key", "key of api.tls.cert in PEM", text("a path", anything), func(c *Config) *string { return &c.API.TLS.Key })),
+		one("api.tls.self_signed", "answer with a certificate of the daemon's own making, kept in tls in data_dir", toggle(), func(c *Config) *bool { return &c.API.TLS.SelfSigned }),
+		one("api.tls.names", "names and addresses of a self-made certificate, beside those of api.listen and this machine's", list(0, 64), func(c *Config) *[]string { return &c.API.TLS.Names }),
+		path(one("api.tls.client_ca", "those who sign callers' certificates, in PEM; empty: callers show none", text("a path", anything), func(c *Config) *string { return &c.API.TLS.ClientCA })),
+		running(one("api.tls.clients", "what callers with a certificate may do: its common name or URI, and TENANT:ROLE, admin or operator", grants(1024), func(c *Config) *map[string]string { return &c.API.TLS.Clients })),
+		one("api.oidc.issuer", "URL of the OpenID Connect provider that people log in at; empty for none", text("an https URL, or an http one on loopback", isIssuer), func(c *Config) *string { return &c.API.OIDC.Issuer }),
+		one("api.oidc.client_id", "what the provider calls this installation; its ID tokens are for that", text("text without space", noSpace), func(c *Config) *string { return &c.API.OIDC.ClientID }),
+		one("api.oidc.user_claim", "claim of an ID token that names the person in the audit log", text("the name of a claim", isName), func(c *Config) *string { return &c.API.OIDC.UserClaim }),
+		one("api.oidc.groups_claim", "claim of an ID token with the person's groups", text("the name of a claim", isName), func(c *Config) *string { return &c.API.OIDC.GroupsClaim }),
+		running(one("api.oidc.groups", "what the members of a group may do: its name, and TENANT:ROLE, admin or operator", grants(1024), func(c *Config) *map[string]string { return &c.API.OIDC.Groups })),
 
 		one("engine.kind", "what runs the tasks: local, processes on this machine; sim, virtual time", choice("local", "sim"), func(c *Config) *string { return &c.Engine.Kind }),
 		one("engine.sim_scale", "sim: virtual seconds per second; a task of no run time takes ten virtual minutes", decimal(0.001, 1e6), func(c *Config) *float64 { return &c.Engine.SimScale }),
@@ -72,7 +86,7 @@ func settings() []setting {
 
 		one("model.resolution", "how unlike nodes of one class may be, in octaves", decimal(0.05, 4), func(c *Config) *float64 { return &c.Model.Resolution }),
 		one("model.weight_exponent", "how much the number of nodes of a kind counts", decimal(0, 1), func(c *Config) *float64 { return &c.Model.WeightExponent }),
-		one("model.features", "dimensions that nodes are compared by", list(16), func(c *Config) *[]string { return &c.Model.Features }),
+		one("model.features", "dimensions that nodes are compared by", list(1, 16), func(c *Config) *[]string { return &c.Model.Features }),
 
 		running(one("log.level", "least level that is logged", choice("debug", "info", "warn", "error"), func(c *Config) *string { return &c.Log.Level })),
 		one("log.format", "auto: text on a terminal, else json", choice("auto", "text", "json"), func(c *Config) *string { return &c.Log.Format }),
@@ -95,27 +109,16 @@ func isAddress(s string) bool {
 	return err == nil && port == strconv.FormatUint(n, 10)
 }
 
-// conflicts finds settings that are each right and wrong together.
-func (c *Config) conflicts() []Problem {
-	var found []Problem
-	clash := func(wrong bool, key, value, expected string) {
-		if wrong {
-			found = append(found, Problem{Key: key, Value: value, Expected: expected})
-		}
+// isIssuer lets in what an ID token may be asked from: in the clear only on this
+// machine.
+func isIssuer(s string) bool {
+	u, err := url.Parse(s)
+	if s == "" || err != nil {
+		return s == ""
 	}
-	clash(c.Queue.RetryBase > c.Queue.RetryMax, "queue.retry_base", printSpan(c.Queue.RetryBase), "at most queue.retry_max, which is "+printSpan(c.Queue.RetryMax))
-	for _, m := range []struct {
-		key  string
-		size Size
-	}{{"policy.limits.memory", c.Policy.Limits.Memory}, {"policy.limits.go_memory", c.Policy.Limits.GoMemory}} {
-		clash(m.size%page != 0, m.key, m.size.String(), "a multiple of 64Ki, the page of WebAssembly")
-	}
-	if c.Policy.Path == "" {
-		const expected = "nothing, as policy.path is empty"
-		clash(len(c.Policy.Params) > 0, "policy.params", dictionary(0).print(c.Policy.Params), expected)
-		clash(c.Policy.Weight != 0, "policy.weight", printReal(c.Policy.Weight), expected)
-		clash(c.Policy.OnFailure != "", "policy.on_failure", c.Policy.OnFailure, expected)
-	}
-	clash(len(c.API.Socket) > maxSocket, "api.socket", c.API.Socket, "a path of at most 107 bytes; a shorter data_dir makes a shorter one")
-	return found
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return (u.Scheme == "https" || u.Scheme == "http" && local) && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
+
+func noSpace(s string) bool { return !strings.Contains(s, " ") }

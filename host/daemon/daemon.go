@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
@@ -41,6 +42,9 @@ type Options struct {
 	Compile []string       // command of the compile child
 	Conform []string       // command of the child that checks a plugin against the contract
 	Version string
+	// Secured, where set, is told the certificate that the address is served with,
+	// if any, just before Serve is ready.
+	Secured func(*x509.Certificate)
 	// Written, where set, is told of each durable transaction, before what waits
 	// for it goes on: how a benchmark learns what the store had to take.
 	Written func(group []store.Batch)

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/poise-sched/poise/host/api"
+	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/telemetry"
 )
@@ -30,19 +33,32 @@ func Serve(ctx context.Context, o Options, ready func(address, socket string)) e
 	}
 	defer func() { _ = d.Close() }()
 	c := &o.Config.Current().Config
+	keeper, err := d.openCertificate(c)
+	if err != nil {
+		return err
+	}
 	listeners, err := listen(c)
 	if err != nil {
 		return err
 	}
-	access := api.NewAccess(d, listeners[1].Addr())
+	others, login := d.vouchers(c)
+	access := api.NewAccess(d, listeners[1].Addr(), others...)
 	if access.SingleUser() {
 		d.log.Info("programs on this machine may act for tenant default without a token, until a tenant is created", "address", listeners[1].Addr().String())
 	}
 	server := api.Server(api.New(d, api.Options{
-		Log: o.Log, Access: access, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits,
+		Log: o.Log, Access: access, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits, OIDC: login,
 	}), api.Timeouts{Request: c.API.RequestTimeout, Idle: c.API.IdleTimeout})
 	g, ctx := errgroup.WithContext(ctx)
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	server.ErrorLog, server.Protocols = log.New(serverLog{d.log}, "", 0), only11()
+	if keeper != nil {
+		listeners[1] = tls.NewListener(listeners[1], keeper.Config())
+		g.Go(func() error { return keeper.Watch(ctx) })
+		d.log.Info("the API speaks TLS", "address", listeners[1].Addr().String(), "fingerprint", client.Fingerprint(keeper.Leaf()), "ends", keeper.Leaf().NotAfter)
+	} else if exposed(c, listeners[1].Addr()) {
+		d.log.Warn("the API speaks without TLS: all on the way can read and change what is said, tokens too", "address", listeners[1].Addr().String())
+	}
 	for _, l := range listeners {
 		g.Go(func() error {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -62,6 +78,9 @@ func Serve(ctx context.Context, o Options, ready func(address, socket string)) e
 		}
 		return nil
 	})
+	if keeper != nil && d.options.Secured != nil {
+		d.options.Secured(keeper.Leaf())
+	}
 	ready(listeners[1].Addr().String(), c.API.Socket)
 	return g.Wait()
 }
@@ -93,7 +112,8 @@ func listen(c *config.Config) (all []net.Listener, err error) {
 	if err != nil {
 		return all, fmt.Errorf("api.listen: %w", err)
 	}
-	return append(all, tcp), nil
+	all = append(all, tcp)
+	return all, refuseExposed(c, tcp.Addr())
 }
 
 func (d *Daemon) apiLimits() api.Limits {

@@ -193,6 +193,14 @@ func TestOddProviders(t *testing.T) {
 		many += key
 	}
 	f("keys: 65 for signatures", says(many+"]}"), nil)
+	var s *httptest.Server
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"issuer": %q, "authorization_endpoint": "file:///etc/passwd"}`, s.URL)
+	}))
+	defer s.Close()
+	_, err := Login{s.URL, "poise"}.Browser(t.Context(), func(string) { t.Error("shown") })
+	want(t, err, poise.Denied, "its page is")
 	if _, err := newKeys("https://127.0.0.1:1", discard, time.Now).ask(t.Context()); err == nil || errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -120,7 +121,11 @@ func (l Login) Browser(ctx context.Context, show func(address string)) (Tokens, 
 		}
 		<-done
 	}()
-	show(s.config.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)))
+	page := s.config.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier))
+	if u, err := url.Parse(page); err != nil || !secure(u) { // a browser would open anything
+		return Tokens{}, &poise.Error{Kind: poise.Denied, Op: "log in at " + l.Issuer, Detail: fmt.Sprintf("its page is %.200q, expected an https URL", page)}
+	}
+	show(page)
 	var got answer
 	select {
 	case got = <-back.answer:

@@ -28,6 +28,7 @@ type Client struct {
 	address string // as a person reads it
 	base    string
 	http    *http.Client
+	secure  bool
 	token   string                                // shown with each request, "" = none
 	fresh   func(context.Context) (string, error) // gives it instead, nil = it does not change
 	tenant  string                                // that requests are for, "" = the token's
@@ -44,7 +45,7 @@ func New(address string) (*Client, error) {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}
-		return &Client{address: path, base: "http://poise", http: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+		return &Client{address: path, base: "http://poise", secure: true, http: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 	}
 	base := address
 	if !strings.Contains(address, "://") {
@@ -55,7 +56,12 @@ func New(address string) (*Client, error) {
 		return nil, addressError(address)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	return &Client{address: address, base: strings.TrimSuffix(base, "/"), http: &http.Client{Transport: transport}}, nil
+	return &Client{address: address, base: strings.TrimSuffix(base, "/"), secure: u.Scheme == "https" || loopback(u.Hostname()), http: &http.Client{Transport: transport}}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func addressError(address string) error {

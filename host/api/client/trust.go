@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
@@ -8,7 +9,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -143,4 +146,26 @@ func distrusted(err error) string {
 func Unknown(err error) bool {
 	var authority x509.UnknownAuthorityError
 	return errors.As(err, &authority)
+}
+
+// Shown gives the fingerprint of the key that answers at an https URL, whoever
+// that is, for a person to compare.
+func Shown(ctx context.Context, address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
+		return "", addressError(address)
+	}
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), "443")
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}} // nothing is said to it
+	c, err := d.DialContext(ctx, "tcp", host)
+	if err != nil {
+		return "", &poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("look at the certificate of %s", address), Err: err}
+	}
+	defer c.Close()
+	return Fingerprint(c.(*tls.Conn).ConnectionState().PeerCertificates[0]), nil
 }
