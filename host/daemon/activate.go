@@ -77,12 +77,9 @@ func (d *Daemon) candidate(ctx context.Context, now *state.Policies, name string
 	if err != nil {
 		return nil, err
 	}
-	bin, err := d.store.Module(ctx, row.Digest)
+	bin, err := d.bytesOf(ctx, &row)
 	if err != nil {
 		return nil, err
-	}
-	if is := digestOf(bin); is != row.Digest {
-		return nil, &poise.Error{Kind: poise.Unavailable, Detail: fmt.Sprintf("module: digest %s, expected %s: the store has other bytes, push the module again", is, row.Digest)}
 	}
 	if t := now.Tenant(a.Tenant); t != nil && t.Signed {
 		if err := registry.CheckSignature(bin, row.Signature, t.Keys); err != nil {

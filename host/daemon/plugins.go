@@ -159,7 +159,7 @@ func (d *Daemon) PullPlugin(ctx context.Context, tenant poise.TenantID, text str
 	if err != nil {
 		return client.PluginModule{}, err
 	}
-	bin, err := d.store.Module(ctx, row.Digest)
+	bin, err := d.bytesOf(ctx, &row)
 	if err != nil {
 		return client.PluginModule{}, err
 	}
@@ -169,6 +169,23 @@ func (d *Daemon) PullPlugin(ctx context.Context, tenant poise.TenantID, text str
 	}
 	v, err := versionView(&row, names)
 	return client.PluginModule{Version: v, Module: bin, Signature: string(row.Signature)}, err
+}
+
+// bytesOf gives the module of a version, which is the one that was pushed.
+func (d *Daemon) bytesOf(ctx context.Context, row *store.VersionRow) ([]byte, error) {
+	bin, err := d.store.Module(ctx, row.Digest)
+	is := digestOf(bin)
+	switch {
+	case poise.KindOf(err) == poise.NotFound:
+		is = "none"
+	case err != nil:
+		return nil, err
+	}
+	if is != row.Digest {
+		return nil, &poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("plugin %q", row.Plugin+" "+row.Version), Detail: fmt.Sprintf(
+			"module: %s, expected %s: the store has lost it, push the module again", is, row.Digest)}
+	}
+	return bin, nil
 }
 
 // DeletePlugin implements api.Plugins.
@@ -224,6 +241,11 @@ func (d *Daemon) collect(ctx context.Context, only string) (client.PluginsCollec
 	if err != nil {
 		return gone, err
 	}
+	shadows, err := d.shadowModules(ctx)
+	if err != nil {
+		return gone, err
+	}
+	needed = append(needed, shadows...)
 	rows, err := d.store.AllVersions(ctx)
 	if err != nil {
 		return gone, err

@@ -385,3 +385,31 @@ func TestActivateRefused(t *testing.T) {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
+
+// A module that the store has lost, or has other bytes for, is not handed out,
+// and is whole again after a push.
+func TestLostModule(t *testing.T) {
+	d := open(t, folder(t), nil)
+	ctx := t.Context()
+	bin := firstParty(t, "bestfit")
+	v := push(t, d, "a", bin, "")
+	lost := func() {
+		t.Helper()
+		_, err := d.PullPlugin(ctx, "a", "bestfit")
+		refused(t, err, poise.Unavailable, "push the module again")
+		_, err = d.Activate(ctx, "a", client.ActivationSpec{Plugin: "bestfit"}, "tester")
+		refused(t, err, poise.Unavailable, "push the module again")
+	}
+	if err := d.store.DeleteModule(ctx, v.Digest); err != nil {
+		t.Fatal(err)
+	}
+	lost()
+	if err := d.store.PutModule(ctx, v.Digest, []byte("other")); err != nil {
+		t.Fatal(err)
+	}
+	lost()
+	push(t, d, "a", bin, "")
+	if got, err := d.PullPlugin(ctx, "a", "bestfit"); err != nil || !bytes.Equal(got.Module, bin) {
+		t.Errorf("%d bytes, %v", len(got.Module), err)
+	}
+}
