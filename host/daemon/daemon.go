@@ -3,9 +3,7 @@ package daemon
 import (
 	"context"
 	"crypto/x509"
-	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -67,12 +65,12 @@ type Daemon struct {
 	follows  follows
 	tenants  tenants
 	changing sync.Mutex // of what is in force
+	saving   sync.Mutex // of snapshot files
+	dry      dryRuns
 	shading  sync.Mutex // of what runs as a shadow
 	shades   *shadowTools
 	probes   probes
 	gate     *registry.Gate // of pushes
-	saving   sync.Mutex     // of snapshot files
-	dry      dryRuns
 	metrics  *telemetry.Metrics
 
 	registry *prometheus.Registry
@@ -85,8 +83,8 @@ func now() poise.Time { return poise.Time(time.Now().UnixMilli()) }
 // missing. Nothing runs before Run.
 func Open(ctx context.Context, o Options) (*Daemon, error) {
 	c := &o.Config.Current().Config
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("data_dir: %w", err)
+	if err := makeDataDir(c.DataDir); err != nil {
+		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	metrics, err := telemetry.New(registry, o.Version)
@@ -217,7 +215,7 @@ func (d *Daemon) openEngines(c *config.Config) error {
 	if c.Engine.Kind == "sim" {
 		return nil
 	}
-	e, err := local.New(local.Options{Dir: filepath.Join(c.DataDir, "tasks"), Shim: d.options.Shim, Now: now, LogLimit: int64(c.Engine.LogLimit)})
+	e, err := local.New(local.Options{Dir: filepath.Join(c.DataDir, "tasks"), Shim: d.options.Shim, Now: now, LogLimit: int64(c.Engine.LogLimit), Isolate: d.isolates})
 	d.local = e
 	return err
 }
@@ -300,8 +298,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return d.watchNodes(ctx) })
 	g.Go(func() error { return d.meter(ctx) })
-	g.Go(func() error { return d.probe(ctx) })
 	g.Go(func() error { return d.retain(ctx) })
+	g.Go(func() error { return d.probe(ctx) })
 	d.ready.Store(true)
 	defer d.ready.Store(false)
 	return g.Wait()
