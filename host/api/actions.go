@@ -67,6 +67,8 @@ var actions = map[string]access.Action{
 	"list-tenants":  access.ReadTenants,
 	"create-tenant": access.ChangeTenants,
 	"remove-tenant": access.ChangeTenants,
+	"get-share":     access.ReadTenants,
+	"set-share":     access.ChangeTenants,
 	"list-tokens":   access.ReadTokens,
 	"create-token":  access.ChangeTokens,
 	"revoke-token":  access.ChangeTokens,

@@ -109,6 +109,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.healthRoutes()
 	s.oidcRoutes()
 	s.tenantRoutes()
+	s.shareRoutes()
 	s.tokenRoutes()
 	s.auditRoutes()
 	s.shadowRoutes()

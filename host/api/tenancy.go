@@ -18,6 +18,10 @@ type Tenancy interface {
 	CreateTenant(ctx context.Context, id poise.TenantID) error
 	// RemoveTenant is a Conflict where it has jobs. Its tokens go with it.
 	RemoveTenant(ctx context.Context, id poise.TenantID) error
+	// Share is what a tenant gets of the fleet and has; SetShare replaces the
+	// parent, the weight and the quotas of one that is known.
+	Share(ctx context.Context, id poise.TenantID) (client.Share, error)
+	SetShare(ctx context.Context, t poise.Tenant) (client.Share, error)
 
 	Token(ctx context.Context, id string) (access.Token, error)
 	// TokensOf lists the tokens of a tenant, or all for "", the oldest first.

@@ -73,7 +73,7 @@ var rules = map[string]rule{
 	"host/engine/kube":   {may: []string{"host/engine", "host/poise", "host/resource"}},
 	"host/node":          {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
 	"host/api":           {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "golang.org/x/time", prometheus}},
-	"host/api/apitest":   {may: []string{"host/access", "host/api/client", "host/poise"}},
+	"host/api/apitest":   {may: []string{"host/access", "host/api/client", "host/poise", "host/resource"}},
 	"host/api/client":    {may: []string{"host/poise", "host/resource"}},
 	"host/cert":          {may: []string{"host/access", "host/poise"}},
 	"host/oidc":          {may: []string{"host/access", "host/poise"}, third: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/time"}},

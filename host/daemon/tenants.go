@@ -19,7 +19,9 @@ type tenants struct {
 func (t *tenants) know(c *core) {
 	var list []poise.TenantID
 	for _, one := range c.loop.State().Policies().Tenants() {
-		list = append(list, one.ID)
+		if one.ID != poise.DefaultTenant { // it is known once it has a share
+			list = append(list, one.ID)
+		}
 	}
 	t.list.Store(&list)
 }

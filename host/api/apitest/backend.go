@@ -41,7 +41,8 @@ type Backend struct {
 	events   []client.Event
 	happened chan struct{} // closed at the next event
 	health   client.Health
-	tenants  []poise.TenantID // that were created
+	tenants  []poise.TenantID                // that were created
+	shares   map[poise.TenantID]poise.Tenant // what SetShare was given
 	tokens   []access.Token
 	lookups  int
 	audit    []client.AuditRecord

@@ -9,6 +9,7 @@ import (
 	"github.com/poise-sched/poise/host/access"
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 )
 
 // Tenants implements api.Tenancy.
@@ -45,6 +46,42 @@ func (b *Backend) RemoveTenant(_ context.Context, id poise.TenantID) error {
 	b.tenants = slices.DeleteFunc(b.tenants, func(t poise.TenantID) bool { return t == id })
 	b.tokens = slices.DeleteFunc(b.tokens, func(t access.Token) bool { return t.Tenant == id })
 	return nil
+}
+
+// Share implements api.Tenancy.
+func (b *Backend) Share(_ context.Context, id poise.TenantID) (client.Share, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.share(id), nil
+}
+
+// SetShare implements api.Tenancy.
+func (b *Backend) SetShare(_ context.Context, t poise.Tenant) (client.Share, error) {
+	if err := b.begin(); err != nil {
+		return client.Share{}, err
+	}
+	defer b.mu.Unlock()
+	if b.shares == nil {
+		b.shares = map[poise.TenantID]poise.Tenant{}
+	}
+	b.shares[t.ID] = t
+	return b.share(t.ID), nil
+}
+
+func (b *Backend) share(id poise.TenantID) client.Share {
+	t := b.shares[id]
+	v := client.Share{Tenant: string(id), ShareSpec: client.ShareSpec{Parent: string(t.Parent), Weight: t.Weight, Quotas: []client.Quota{}}, Holds: []client.Holding{}}
+	for _, q := range t.Quotas {
+		print := func(amount int64) client.Quantity {
+			if amount == 0 {
+				return ""
+			}
+			return client.Quantity(resource.Format(q.Resource, amount))
+		}
+		v.Quotas = append(v.Quotas, client.Quota{Resource: q.Resource, Guaranteed: print(q.Guaranteed), Limit: print(q.Limit), Reserved: print(q.Reserved)})
+		v.Holds = append(v.Holds, client.Holding{Resource: q.Resource, Used: "0", Fleet: "0"})
+	}
+	return v
 }
 
 // Token implements api.Tenancy.
