@@ -210,7 +210,7 @@ func (c *core) settle(w timed) error {
 	case s.Dropped:
 		return nil
 	}
-	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision, w.took)
+	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision)
 	live := c.jobs[s.Decision.Job]
 	live.decision = &s.Decision
 	live.row.Attempts++

@@ -28,6 +28,7 @@ type lane struct {
 // tally is what is known of a layer's plugin as of the latest decision.
 type tally struct {
 	calls, faults int64
+	took          time.Duration
 	streak        int // of decisions with a fault
 }
 
@@ -115,10 +116,9 @@ func (l *lane) free() {
 // quarantineAfter is how many decisions in a row a plugin may fault.
 const quarantineAfter = 3
 
-// account charges a decision to its lane: the fuel to the tenant's bucket, a
-// fault to the plugin that it is of, and the time that the plan took to the
-// plugins that were at work, by what fuel they used.
-func (c *core) account(l *lane, d *poise.Decision, took time.Duration) {
+// account charges a decision to its lane: the fuel to the tenant's bucket, time
+// and faults to the plugin that they are of.
+func (c *core) account(l *lane, d *poise.Decision) {
 	if len(l.stack.Layers) == 0 {
 		return
 	}
@@ -134,14 +134,6 @@ func (c *core) account(l *lane, d *poise.Decision, took time.Duration) {
 		}
 	}
 	for i := range l.stack.Layers {
-		layer := &l.stack.Layers[i]
-		if layer.Guest != nil && fuel > 0 {
-			for _, use := range d.Plugins {
-				if use.Digest == layer.Activation.Digest {
-					c.metrics.PluginCall(pluginID(layer.Activation), time.Duration(float64(took)*float64(use.Fuel)/float64(fuel)))
-				}
-			}
-		}
 		c.judge(l, i, d)
 	}
 }
@@ -157,10 +149,12 @@ func (c *core) judge(l *lane, i int, d *poise.Decision) {
 	}
 	faulted := layer.Fault != nil && d.Fault != ""
 	if layer.Guest != nil {
-		calls, faults := layer.Guest.Counters().Read().Calls, faultCount(layer.Guest)
-		asked := calls > seen.calls || faults > seen.faults
+		counts := layer.Guest.Counters().Read()
+		faults := faultCount(counts)
+		asked := counts.Calls > seen.calls || faults > seen.faults
 		faulted = faults > seen.faults
-		if seen.calls, seen.faults = calls, faults; !asked {
+		c.metrics.PluginCall(pluginID(layer.Activation), counts.Took-seen.took)
+		if seen.calls, seen.faults, seen.took = counts.Calls, faults, counts.Took; !asked {
 			return // all that was needed was known
 		}
 	}

@@ -225,7 +225,7 @@ func (d *Daemon) trial(ctx context.Context, tenant poise.TenantID, m *policy.Mod
 		if _, err := pipeline.Plan(st.View(), j, sched.Brief); err != nil {
 			return check, err
 		}
-		if n := faultCount(top.Guest); n > 0 {
+		if n := faultCount(top.Guest.Counters().Read()); n > 0 {
 			return check, &poise.Error{Kind: poise.Invalid, Op: "try it on this fleet", Err: errors.New(faultText(pipeline, st, j))}
 		}
 		if use := top.Guest.Use(); use.Rows > 0 {
@@ -287,8 +287,8 @@ func exports(m *policy.Module) []string {
 	return all
 }
 
-func faultCount(g *policy.Guest) (n int64) {
-	for _, count := range g.Counters().Read().Faults {
+func faultCount(c policy.Counts) (n int64) {
+	for _, count := range c.Faults {
 		n += count
 	}
 	return n

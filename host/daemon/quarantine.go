@@ -162,10 +162,11 @@ func (d *Daemon) tryOnce(ctx context.Context, trial *state.Policies, tenant pois
 	if err != nil {
 		return true, err
 	}
-	if faultCount(top.Guest) > 0 {
+	counts := top.Guest.Counters().Read()
+	if faultCount(counts) > 0 {
 		return true, errors.New(decision.Fault)
 	}
-	return top.Guest.Counters().Read().Calls > 0, nil
+	return counts.Calls > 0, nil
 }
 
 // probeJobs gives the tenant's latest jobs, or anybody's for "", and behind them

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"sync"
+	"time"
 
 	"github.com/poise-sched/poise/abi"
 )
@@ -18,6 +19,7 @@ type Counts struct {
 	Calls   int64
 	Rows    int64
 	Fuel    int64 // weighted units
+	Took    time.Duration
 	Audited int64 // rows asked about again
 	Impure  int64 // times that an audit found another answer
 	Faults  map[abi.Code]int64
@@ -38,11 +40,12 @@ func (c *Counters) Read() Counts {
 	return out
 }
 
-func (c *Counters) call(rows int, fuel int64) {
+func (c *Counters) call(rows int, fuel int64, took time.Duration) {
 	c.mu.Lock()
 	c.c.Calls++
 	c.c.Rows += int64(rows)
 	c.c.Fuel += fuel
+	c.c.Took += took
 	c.mu.Unlock()
 }
 

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"time"
+
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
@@ -140,12 +142,14 @@ func (g *Guest) call(s *slot, export string, w window, rows []uint32) (used int6
 	p.left += int64(w.rows) * p.perRow
 	fuel := min(g.limits.CallFuel, p.left)
 	base := s.base
+	began := time.Now()
 	used, f = s.in.call(export, fuel, base, base+uint32(s.layout.Job), base+uint32(s.layout.Out))
+	took := time.Since(began)
 	p.left -= min(used, fuel)
 	p.use.Calls++
 	p.use.Rows += w.rows
 	p.use.Fuel += min(used, fuel)
-	g.counters.call(w.rows, min(used, fuel))
+	g.counters.call(w.rows, min(used, fuel), took)
 	if f != nil && f.Code == abi.CodeFuel && fuel < g.limits.CallFuel {
 		f.Detail += " (the rest of the job's budget)"
 	}
