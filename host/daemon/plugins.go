@@ -241,6 +241,11 @@ func (d *Daemon) collect(ctx context.Context, only string) (client.PluginsCollec
 	if err != nil {
 		return gone, err
 	}
+	shadows, err := d.shadowModules(ctx)
+	if err != nil {
+		return gone, err
+	}
+	needed = append(needed, shadows...)
 	rows, err := d.store.AllVersions(ctx)
 	if err != nil {
 		return gone, err

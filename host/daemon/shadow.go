@@ -50,8 +50,10 @@ type shadowTools struct {
 	live  func(ctx context.Context, p *state.Policies, tenant poise.TenantID) (*stack.Stack, error) // as it is in force
 	rate  func() int64                                                                              // fuel per second and shadow
 	slots chan struct{}                                                                             // one token per shadow that plans now
-	keep  func(ctx context.Context, r store.ShadowRow) error
-	log   *slog.Logger
+	// reruns has one token: a rerun has the state twice in memory.
+	reruns chan struct{}
+	keep   func(ctx context.Context, r store.ShadowRow) error
+	log    *slog.Logger
 }
 
 // keptShadow is what the store has of a shadow.

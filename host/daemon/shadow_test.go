@@ -335,6 +335,28 @@ func TestShadowOfRemovedTenant(t *testing.T) {
 	}
 }
 
+// What a shadow runs is needed, though nothing else names it.
+func TestShadowKeepsItsModule(t *testing.T) {
+	d := shadowed(t, folder(t), plugin, nil)
+	ctx := t.Context()
+	if err := d.DeletePlugin(ctx, "", "beside@1.0.0"); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := d.CollectPlugins(ctx); err != nil || gone.Modules != 0 {
+		t.Errorf("%+v, %v, expected nothing collected", gone, err)
+	}
+	flow(t, d, "t", 3)
+	if s := seen(t, d, "t", 3); s.Faulted != 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := d.StopShadow(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := d.CollectPlugins(ctx); err != nil || gone.Modules != 1 {
+		t.Errorf("%+v, %v, expected the module collected", gone, err)
+	}
+}
+
 // BenchmarkShow is what a decision costs the loop: without a shadow, with one
 // that has room, and with one that has none.
 func BenchmarkShow(b *testing.B) {

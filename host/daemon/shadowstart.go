@@ -26,7 +26,7 @@ func (d *Daemon) openShadows(ctx context.Context) error {
 			return d.builder.Build(ctx, p, tenant)
 		},
 		rate:  func() int64 { return d.options.Config.Current().Config.Policy.Limits.TenantFuel },
-		slots: make(chan struct{}, shadowSlots), keep: d.store.PutShadow, log: d.log,
+		slots: make(chan struct{}, shadowSlots), reruns: make(chan struct{}, 1), keep: d.store.PutShadow, log: d.log,
 	}
 	rows, err := d.store.Shadows(ctx)
 	if err != nil {
@@ -67,8 +67,6 @@ func (d *Daemon) StartShadow(ctx context.Context, tenant poise.TenantID, spec cl
 	if err := d.store.Stalled(); err != nil {
 		return client.Shadow{}, err
 	}
-	d.shading.Lock()
-	defer d.shading.Unlock()
 	now, err := d.inForce(ctx)
 	if err != nil {
 		return client.Shadow{}, err
@@ -77,6 +75,13 @@ func (d *Daemon) StartShadow(ctx context.Context, tenant poise.TenantID, spec cl
 	symbols, err := d.tryShadow(ctx, now, spec.Plugin, &a)
 	if err != nil {
 		return client.Shadow{}, fmt.Errorf("%s: %w", op, err)
+	}
+	d.changing.Lock() // no module is deleted meanwhile
+	defer d.changing.Unlock()
+	d.shading.Lock()
+	defer d.shading.Unlock()
+	if _, err := d.store.Module(ctx, a.Digest); err != nil {
+		return client.Shadow{}, err
 	}
 	sh := newShadow(d.shades, keptShadow{Activation: a, By: by})
 	err = d.durably(ctx, func(c *core) error {
@@ -131,6 +136,17 @@ func (d *Daemon) tryShadow(ctx context.Context, now *state.Policies, name string
 	}
 	defer st.Close()
 	return st.Symbols, st.Layers[len(st.Layers)-1].Fault
+}
+
+// shadowModules gives the digests of the modules that shadows run.
+func (d *Daemon) shadowModules(ctx context.Context) (digests []string, err error) {
+	err = d.do(ctx, func(c *core) error {
+		for _, sh := range c.shadows {
+			digests = append(digests, sh.kept.Activation.Digest)
+		}
+		return nil
+	})
+	return digests, err
 }
 
 // running gives the shadow of a tenant.

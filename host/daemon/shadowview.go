@@ -104,7 +104,13 @@ func (d *Daemon) RerunShadow(ctx context.Context, tenant poise.TenantID) (client
 	to := d.store.Last()
 	sh.fleet = &redecision{Running: true, To: to}
 	sh.gone.Go(func() {
-		r := sh.redecide(sh.ctx, d.store, to)
+		r := &redecision{To: to, Err: stopping()}
+		select {
+		case sh.tools.reruns <- struct{}{}:
+			r = sh.redecide(sh.ctx, d.store, to)
+			<-sh.tools.reruns
+		case <-sh.ctx.Done():
+		}
 		sh.mu.Lock()
 		defer sh.mu.Unlock()
 		sh.fleet = r

@@ -16,8 +16,8 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
-// How often a report that changed is put into the store: at most, and where a
-// plugin faulted for the first time since.
+// How long after a change a report is put into the store: at most, and where the
+// plugin faulted.
 const (
 	shadowSave      = 5 * time.Second
 	shadowSaveFault = time.Second
@@ -40,18 +40,21 @@ func (sh *shadow) work(ctx context.Context) {
 	defer sh.save(context.WithoutCancel(ctx))
 	save := time.NewTicker(shadowSave)
 	defer save.Stop()
-	saved := time.Now()
+	soon := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-save.C:
 			sh.save(ctx)
-			saved = time.Now()
+			if soon {
+				save.Reset(shadowSave)
+				soon = false
+			}
 		case s := <-sh.queue:
-			if w.compare(ctx, &s) && time.Since(saved) > shadowSaveFault {
-				sh.save(ctx)
-				saved = time.Now()
+			if w.compare(ctx, &s) && !soon {
+				save.Reset(shadowSaveFault)
+				soon = true
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -93,7 +94,7 @@ func ChoiceOf(d *poise.Decision) Choice {
 	switch {
 	case d.Verdict == poise.Placed:
 	case d.Fault != "":
-		c.Reason = d.Fault
+		c.Reason = short(d.Fault)
 	case len(d.Refused) > 0:
 		c.Reason = reasonText(d.Refused[0].Code, d.Refused[0].Dim, d.Refused[0].Text)
 	}
@@ -116,13 +117,22 @@ func opinionOn(d *poise.Decision, node string) Opinion {
 		}
 	}
 	if d.Fault != "" && len(d.Ranked) == 0 {
-		return Opinion{Refused: d.Fault}
+		return Opinion{Refused: short(d.Fault)}
 	}
 	return Opinion{}
 }
 
 func reasonText(code poise.ReasonCode, dim, text string) string {
-	return cmp.Or(text, code.String()+suffix(dim))
+	return short(cmp.Or(text, code.String()+suffix(dim)))
+}
+
+// short bounds what is kept of a text that a plugin may have part in.
+func short(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 func suffix(dim string) string {
