@@ -123,10 +123,10 @@ func distrusted(err error) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var pin pinError
-	var alert tls.AlertError
+	var remote *net.OpError
 	switch {
-	case errors.As(err, &alert):
-		return "the daemon ends the connection, as it does where it does not believe the caller's certificate"
+	case errors.As(err, &remote) && remote.Op == "remote error": // so crypto/tls calls what the other side says
+		return "the daemon ends the connection: it does not believe the certificate that is shown to it, or expects other TLS"
 	case errors.As(err, &pin):
 		return "the daemon is not believed: it is another, or has a new key: log in again once you know which"
 	case errors.As(err, &authority):
