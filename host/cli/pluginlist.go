@@ -48,18 +48,18 @@ func newPluginList(s Streams) *cobra.Command {
 }
 
 func pluginTable(w io.Writer, list []client.PluginVersion) error {
-	t := rows{{"PLUGIN", "VERSION", "DIGEST", "TENANT", "TAGS", "STATE", "PUSHED", "BY", "SIZE", "CALLS", "FUEL", "FAULTS"}}
+	t := rows{{"PLUGIN", "VERSION", "DIGEST", "TENANT", "TAGS", "STATE", "PUSHED", "BY", "SIZE", "CALLS", "ROWS", "FUEL", "FAULTS"}}
 	for i := range list {
 		v := &list[i]
-		calls, fuel, faults := "", "", ""
+		calls, nodes, fuel, faults := "", "", "", ""
 		if u := v.Use; u != nil {
-			calls, fuel, faults = fmt.Sprint(u.Calls), fmt.Sprint(u.Fuel), faultsText(u.Faults)
+			calls, nodes, fuel, faults = fmt.Sprint(u.Calls), fmt.Sprint(u.Rows), fmt.Sprint(u.Fuel), faultsText(u.Faults)
 		}
 		owner := v.Tenant
 		if owner == "" {
 			owner = "all"
 		}
-		t.add(v.Plugin, v.Version, shortDigest(v.Digest), owner, strings.Join(v.Tags, ","), stateText(v), moment(v.Pushed), v.By, bytesText(int64(v.Size)), calls, fuel, faults)
+		t.add(v.Plugin, v.Version, shortDigest(v.Digest), owner, strings.Join(v.Tags, ","), stateText(v), moment(v.Pushed), v.By, bytesText(int64(v.Size)), calls, nodes, fuel, faults)
 	}
 	return t.write(w, "plugins")
 }
