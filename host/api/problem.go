@@ -74,7 +74,7 @@ func refuse(ctx context.Context, log *slog.Logger, op string, err error) problem
 	}
 	details := faults("body", err)
 	if len(details) == 0 {
-		return newProblem(statuses[kind], kind, err.Error())
+		return newProblem(statuses[kind], kind, echo(err.Error(), maxDetail))
 	}
 	p := newProblem(statuses[kind], kind, "validation failed")
 	shorten(details)
@@ -119,6 +119,8 @@ const (
 	// maxMessage bounds what a problem says of one fault: as long as a list of what
 	// was expected may be.
 	maxMessage = 500
+	// maxDetail bounds what a problem says in all, where it names no place.
+	maxDetail = 2000
 )
 
 // complete gives the problems that huma makes by itself the type of ours.

@@ -63,7 +63,11 @@ func (d *Daemon) push(ctx context.Context, tenant poise.TenantID, p client.Plugi
 		return none, err
 	}
 	f := findings{Size: len(p.Module)}
-	if f.Key, err = d.signed(ctx, tenant, p.Module, row.Signature); err != nil {
+	signature := []byte(p.Signature)
+	if len(signature) == 0 {
+		signature = row.Signature // of the version that is there
+	}
+	if f.Key, err = d.signed(ctx, tenant, p.Module, signature); err != nil {
 		return none, err
 	}
 	if !known {
@@ -136,6 +140,9 @@ func (d *Daemon) examine(ctx context.Context, tenant poise.TenantID, p *client.P
 		return err
 	}
 	m, err := d.builder.Load(ctx, now.Scheduler().Limits, p.Module)
+	if poise.KindOf(err) == poise.Limit { // of its set-up: to push it later is no better
+		return &poise.Error{Kind: poise.Invalid, Err: err}
+	}
 	if err != nil {
 		return err
 	}
