@@ -20,8 +20,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/poise-sched/poise/host/api/client"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // authority signs certificates.
 type authority struct {

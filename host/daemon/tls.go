@@ -58,6 +58,7 @@ func (d *Daemon) vouchers(c *config.Config) (others []api.Authenticator, login *
 			Issuer: o.Issuer, ClientID: o.ClientID, UserClaim: o.UserClaim, GroupsClaim: o.GroupsClaim, TenantHeader: client.TenantHeader,
 			Grants: func() map[string]string { return d.options.Config.Current().Config.API.OIDC.Groups }, Log: d.log, Now: time.Now,
 		})
+		people.Look()
 		others, login = append(others, people.Principal), &client.OIDC{Issuer: o.Issuer, ClientID: o.ClientID}
 	}
 	if c.API.TLS.ClientCA != "" {

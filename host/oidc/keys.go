@@ -31,8 +31,8 @@ const (
 	maxKeys = 64
 )
 
-// keys are those that a provider signs with. It is read when they are needed,
-// never while the daemon starts.
+// keys are those that a provider signs with. Nobody waits for them but who needs
+// one that is not there.
 type keys struct {
 	issuer string
 	client *http.Client

@@ -139,6 +139,24 @@ func TestProviderDown(t *testing.T) {
 	h.settle()
 }
 
+// A provider that is wrong stands in the log before anybody needs it.
+func TestLook(t *testing.T) {
+	h := newHall(t)
+	h.provider.Down(true)
+	h.Look()
+	h.settle()
+	if text := h.log.String(); strings.Count(text, "gives no keys") != 1 || !strings.Contains(text, "api.oidc.issuer="+h.provider.URL) {
+		t.Errorf("log:\n%s", text)
+	}
+	h.provider.Down(false)
+	h.Look()
+	h.settle()
+	h.is(h.provider.Token(nil), jane)
+	if n := h.provider.Reads(); n != 1 {
+		t.Errorf("the keys were read %d times, expected once", n)
+	}
+}
+
 // A provider that is not one, or whose answers point elsewhere or have no end.
 func TestOddProviders(t *testing.T) {
 	f := func(why string, more http.HandlerFunc, other map[string]any) {

@@ -58,6 +58,14 @@ type People struct {
 // a token of it.
 func New(o Options) *People { return &People{o, newKeys(o.Issuer, o.Log, o.Now)} }
 
+// Look begins to read the provider's keys before anybody needs them, and does not
+// wait: an issuer that is wrong stands in the log from the start.
+func (p *People) Look() {
+	p.keys.mu.Lock()
+	defer p.keys.mu.Unlock()
+	p.keys.begin()
+}
+
 // Principal tells who a request is from. Where it shows nothing that could be an
 // ID token, that is nobody.
 func (p *People) Principal(r *http.Request) (*access.Principal, error) {
