@@ -74,16 +74,7 @@ func TestShadowRound(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	dir := t.TempDir()
-	program := filepath.Join(dir, "poise")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/poise")
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "XDG_CACHE_HOME=") { // what TestMain set: nothing is compiled there yet
-			build.Env = append(build.Env, e)
-		}
-	}
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	program := program(t)
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -47,8 +47,11 @@ type tour struct {
 func newTour(t *testing.T) *tour {
 	t.Helper()
 	w := &tour{t: t, dir: t.TempDir()}
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(w.dir, "bin", "poise"), "../../cmd/poise").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := os.Mkdir(filepath.Join(w.dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program(t), filepath.Join(w.dir, "bin", "poise")); err != nil {
+		t.Fatal(err)
 	}
 	return w
 }
