@@ -204,10 +204,11 @@ func (c *core) settle(w timed) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("decide about job %q: %w", w.Job.ID, err)
-	case s.Again != nil:
-		c.send(s.Again)
-		return nil
-	case s.Dropped:
+	case s.Again != nil || s.Dropped: // what it cost is paid all the same
+		c.charge(poise.TenantID(c.laneOf(w.Job.Tenant)), fuelOf(&s.Decision, ""))
+		if s.Again != nil {
+			c.send(s.Again)
+		}
 		return nil
 	}
 	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision)

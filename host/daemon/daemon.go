@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,7 +194,7 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 		Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return made.laneOf(tenant) },
 	})
 	*made = core{
-		lanes: map[poise.TenantID]*lane{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+		lanes: map[poise.TenantID]*lane{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),
 		loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
 		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
@@ -277,6 +276,7 @@ func (d *Daemon) engineOf(cluster string) binder {
 // Run decides until ctx ends. The API may be asked from the beginning.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.hands.close()
+	makeRoom()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.core.run(ctx) })
 	g.Go(func() error { return d.core.land(ctx) })

@@ -107,15 +107,17 @@ func (d *Daemon) planBeside(ctx context.Context, l *dryLane, tenant poise.Tenant
 	return decision, err
 }
 
-// charge takes the fuel of a dry run out of the tenant's bucket, as that of a
-// decision is.
+// charge takes fuel out of the bucket of a tenant: that of a decision, whatever
+// became of it, or of a dry run.
 func (c *core) charge(tenant poise.TenantID, fuel int64) {
 	l := c.lanes[tenant]
 	if l == nil || tenant == "" || c.tenantFuel == nil {
 		return
 	}
-	if until := l.fuel.take(fuel, c.tenantFuel(), c.now()); until > 0 {
+	rate := c.tenantFuel()
+	if until := l.fuel.take(fuel, rate, c.now()); until > 0 {
 		c.loop.Rest(string(tenant), until)
+		c.board.rests.begin(tenant, until, rate)
 	}
 }
 

@@ -240,3 +240,48 @@ func (m *mallory) held(b *neighbor) {
 		t.Error("no guest call, expected some")
 	}
 }
+
+// A decision that a change overtook has cost its fuel, too.
+func TestFuelOfTheOvertaken(t *testing.T) {
+	d, err := Open(t.Context(), options(t, folder(t), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := now()
+	d.core.now = func() poise.Time { return began } // nothing of the bucket fills up again
+	run(t, d)
+	ctx := t.Context()
+	if _, err := d.JoinCluster(ctx, "c", nodes("n", 1, "1000"), ""); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, d, "acme", hostile(t, "output-minus-zero"), poise.RuleReject) // asks about each node each time
+	for range cap(d.core.slots) {
+		d.core.slots <- struct{}{}
+	}
+	jobs, err := d.Submit(ctx, "acme", []client.JobSpec{job("x", "1")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Submit(ctx, "bolt", []client.JobSpec{job("y", "1")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the node to change", func() bool {
+		n, err := d.Node(ctx, "n0")
+		return err == nil && n.Tasks == 1
+	})
+	for range cap(d.core.slots) {
+		<-d.core.slots
+	}
+	runs(t, d, "acme", jobs[0].ID)
+	err = d.do(ctx, func(c *core) error {
+		l := c.lanes["acme"]
+		n := l.stack.Layers[0].Guest.Counters().Read()
+		if charged := c.tenantFuel() + l.fuel.used; n.Calls < 2 || charged != n.Fuel {
+			t.Errorf("%d calls, %d units are charged, expected those of all calls, %d", n.Calls, charged, n.Fuel)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

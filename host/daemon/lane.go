@@ -122,17 +122,7 @@ func (c *core) account(l *lane, d *poise.Decision) {
 	if len(l.stack.Layers) == 0 {
 		return
 	}
-	var fuel int64
-	for i := range d.Plugins {
-		fuel += d.Plugins[i].Fuel
-	}
-	if l.tenant != "" && c.tenantFuel != nil {
-		rate := c.tenantFuel()
-		if until := l.fuel.take(fuel, rate, c.now()); until > 0 {
-			c.loop.Rest(string(l.tenant), until)
-			c.board.rests.begin(l.tenant, until, rate)
-		}
-	}
+	c.charge(l.tenant, fuelOf(d, ""))
 	for i := range l.stack.Layers {
 		c.judge(l, i, d)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/poise-sched/poise/abi"
@@ -30,7 +29,7 @@ const (
 )
 
 // newGate makes what lets pushes in. A processor is left for deciding.
-func newGate() *registry.Gate { return registry.NewGate(runtime.GOMAXPROCS(0)-1, time.Now) }
+func newGate() *registry.Gate { return registry.NewGate(planners(), time.Now) }
 
 // PushPlugin implements api.Plugins.
 func (d *Daemon) PushPlugin(ctx context.Context, tenant poise.TenantID, p client.PluginPush, by string) (client.PluginVersion, error) {

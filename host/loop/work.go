@@ -101,9 +101,9 @@ func (l *Loop) Kept(w *Work, d *poise.Decision) (*state.Snapshot, uint64) {
 
 // Settled is what became of a piece of work.
 type Settled struct {
-	Decision poise.Decision
-	Dropped  bool  // the job is gone, or its lane has another policy now
-	Again    *Work // planned anew: the node that was chosen has changed
+	Decision poise.Decision // that was made, whatever became of it
+	Dropped  bool           // the job is gone, or its lane has another policy now
+	Again    *Work          // planned anew: the node that was chosen has changed
 }
 
 // Settle ends a piece of work whose Plan has run. Where the decision is to place
@@ -113,7 +113,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	w.lane.useIndex()
 	j := l.state.Job(w.item.Job)
 	if j == nil || !j.Waiting() {
-		return Settled{Dropped: true}, nil
+		return Settled{Decision: w.decision, Dropped: true}, nil
 	}
 	of, err := l.listOf(j)
 	if err != nil {
@@ -122,7 +122,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	switch {
 	case of.lane != w.lane:
 		l.shapes.forget(j.ID)
-		return Settled{Dropped: true}, l.push(j)
+		return Settled{Decision: w.decision, Dropped: true}, l.push(j)
 	case w.err != nil:
 		if err := of.queue.Park(w.item, ^queue.Causes(0), w.Index, now); err != nil {
 			return Settled{}, err
@@ -135,7 +135,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	}
 	if d.Verdict == poise.Placed && l.overtaken(w) {
 		if w.attempt < retries {
-			return Settled{Again: l.work(w.lane, w.item, w.attempt+1)}, nil
+			return Settled{Decision: d, Again: l.work(w.lane, w.item, w.attempt+1)}, nil
 		}
 		var err error
 		seen = l.state.Index()
