@@ -25,12 +25,13 @@ const (
 )
 
 // retention gives what history stays: finished jobs and what belongs to them as
-// configured, and events back to the earliest snapshot.
+// configured, and events back to the earliest snapshot, or for longer while they
+// are few: where no snapshot can be used the log is the last resort.
 func retention(c *config.Config) store.Retention {
 	age := c.Store.Retention.Milliseconds()
 	return store.Retention{
 		Snapshots: store.Keep{Age: age, Count: replaySnapshots},
-		Events:    store.Keep{Count: 1},
+		Events:    store.Keep{Age: age, Count: replaySnapshots * c.Store.SnapshotEvery},
 		Jobs:      store.Keep{Age: age, Count: c.Store.History},
 		Keys:      store.Keep{Age: age, Count: c.Store.History},
 		Audit:     store.Keep{Age: auditAge.Milliseconds()},
