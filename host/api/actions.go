@@ -69,6 +69,8 @@ var actions = map[string]access.Action{
 	"remove-tenant": access.ChangeTenants,
 	"get-share":     access.ReadTenants,
 	"set-share":     access.ChangeTenants,
+	"get-signing":   access.ReadTenants,
+	"set-signing":   access.ChangeTenants,
 	"list-tokens":   access.ReadTokens,
 	"create-token":  access.ChangeTokens,
 	"revoke-token":  access.ChangeTokens,

@@ -110,6 +110,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.oidcRoutes()
 	s.tenantRoutes()
 	s.shareRoutes()
+	s.signingRoutes()
 	s.tokenRoutes()
 	s.auditRoutes()
 	s.shadowRoutes()

@@ -14,15 +14,8 @@ func (s *server) shareRoutes() {
 	type path struct {
 		Tenant string `path:"tenant"`
 	}
-	see := func(ctx context.Context, name string) (poise.TenantID, error) {
-		id := poise.TenantID(name)
-		if own := tenantOf(ctx); own != "" && own != id || !known(s.backend, id) {
-			return id, noTenant(id)
-		}
-		return id, nil
-	}
 	handle(s, http.MethodGet, "/v1/tenants/{tenant}/share", "get-share", "Say what part of the fleet a tenant gets and has", func(ctx context.Context, in *path) (*body[client.Share], error) {
-		id, err := see(ctx, in.Tenant)
+		id, err := s.seen(ctx, in.Tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +30,7 @@ func (s *server) shareRoutes() {
 		Body   client.ShareSpec
 	}
 	handle(s, http.MethodPut, "/v1/tenants/{tenant}/share", "set-share", "Set what part of the fleet a tenant gets", func(ctx context.Context, in *change) (*body[client.Share], error) {
-		id, err := see(ctx, in.Tenant)
+		id, err := s.seen(ctx, in.Tenant)
 		if err != nil {
 			return nil, err
 		}

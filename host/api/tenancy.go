@@ -22,6 +22,9 @@ type Tenancy interface {
 	// parent, the weight and the quotas of one that is known.
 	Share(ctx context.Context, id poise.TenantID) (client.Share, error)
 	SetShare(ctx context.Context, t poise.Tenant) (client.Share, error)
+	// Signing is whose plugins a tenant takes; SetSigning refuses what is no key.
+	Signing(ctx context.Context, id poise.TenantID) (client.Signing, error)
+	SetSigning(ctx context.Context, id poise.TenantID, s client.Signing) (client.Signing, error)
 
 	Token(ctx context.Context, id string) (access.Token, error)
 	// TokensOf lists the tokens of a tenant, or all for "", the oldest first.

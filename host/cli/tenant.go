@@ -12,7 +12,7 @@ import (
 
 func newTenant(s Streams) *cobra.Command {
 	r := &remote{}
-	return group("tenant", "Create tenants and let people act for them", r, newTenantCreate(s, r), newTenantList(s, r), newTenantRemove(s, r), newTenantQuota(s, r), newTenantToken(s, r))
+	return group("tenant", "Create tenants and let people act for them", r, newTenantCreate(s, r), newTenantList(s, r), newTenantRemove(s, r), newTenantQuota(s, r), newTenantSigning(s, r), newTenantToken(s, r))
 }
 
 func newTenantCreate(s Streams, r *remote) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +104,26 @@ func TrialParams(m *abi.Manifest, given map[string]string) map[string]string {
 func KeyOf(signature []byte) (string, error) {
 	s, err := minisign.ParseSignature(signature)
 	return s.KeyID, err
+}
+
+// maxKeys bounds the public keys of a tenant: each is tried at a push.
+const maxKeys = 16
+
+// Keys gives public keys of the minisign tool as they are kept: sorted, each once.
+func Keys(texts []string) ([]string, error) {
+	if len(texts) > maxKeys {
+		return nil, &poise.Error{Kind: poise.Invalid, Detail: fmt.Sprintf("keys: %d, expected at most %d", len(texts), maxKeys)}
+	}
+	keys := []string{}
+	for i, text := range texts {
+		k, err := minisign.ParsePublicKey([]byte(text))
+		if err != nil {
+			return nil, &poise.Error{Kind: poise.Invalid, Detail: fmt.Sprintf("key %d", i+1), Err: err}
+		}
+		keys = append(keys, k.String())
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
 }
 
 // CheckSignature refuses a module that none of the keys has signed.

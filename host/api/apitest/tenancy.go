@@ -84,6 +84,28 @@ func (b *Backend) share(id poise.TenantID) client.Share {
 	return v
 }
 
+// Signing implements api.Tenancy.
+func (b *Backend) Signing(_ context.Context, id poise.TenantID) (client.Signing, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return client.Signing{Required: b.shares[id].Signed, Keys: append([]string{}, b.shares[id].Keys...)}, nil
+}
+
+// SetSigning implements api.Tenancy.
+func (b *Backend) SetSigning(_ context.Context, id poise.TenantID, s client.Signing) (client.Signing, error) {
+	if err := b.begin(); err != nil {
+		return s, err
+	}
+	defer b.mu.Unlock()
+	if b.shares == nil {
+		b.shares = map[poise.TenantID]poise.Tenant{}
+	}
+	t := b.shares[id]
+	t.Signed, t.Keys = s.Required, s.Keys
+	b.shares[id] = t
+	return s, nil
+}
+
 // Token implements api.Tenancy.
 func (b *Backend) Token(_ context.Context, id string) (access.Token, error) {
 	if err := b.begin(); err != nil {
