@@ -102,6 +102,7 @@ var rules = map[string]rule{
 	"plugins/spread-domains": {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"plugins/only-class":     {may: []string{"abi/guest/go", "abi/guest/go/filter", "abi/guest/go/score"}},
 	"test/benchpolicy":       {may: []string{anyCore, "host/policy", "host/policy/wasm", "host/manifest", "host/report"}, third: []string{wazero}},
+	"test/benchtenants":      {may: []string{"host/poise", "host/policy", "host/store", "host/daemon", "host/api/client", "host/config", "host/report", "abi/conformance"}},
 	"test/benchdaemon":       {may: []string{"host/poise", "host/store", "host/daemon", "host/api/client", "host/config", "host/report"}},
 
 	"test/openapi":    {},

@@ -14,7 +14,7 @@ const memoParts = 6
 // so it never grows, and since the whole state is compared, an answer from it
 // is the answer that evaluating would give.
 type memo struct {
-	slots []memoSlot
+	slots []memoSlot // nil before the first: what a plugin replaces needs none
 	epoch uint32 // of the entries that count; never 0
 }
 
@@ -32,7 +32,7 @@ type memoKey struct {
 	part         [memoParts]uint16
 }
 
-func newMemo() *memo { return &memo{slots: make([]memoSlot, memoSlots), epoch: 1} }
+func newMemo() *memo { return &memo{epoch: 1} }
 
 // forget drops every entry.
 func (m *memo) forget() {
@@ -49,6 +49,9 @@ func (m *memo) degrees(s *nodeState, evaluate func() degrees) degrees {
 	}
 	key := memoKey{cpu: s.cpu, memory: s.memory, kind: s.kind, model: s.model, whole: s.whole, parts: s.parts}
 	copy(key.part[:], s.part[:s.parts])
+	if m.slots == nil {
+		m.slots = make([]memoSlot, memoSlots)
+	}
 	slot := &m.slots[key.hash()&(memoSlots-1)]
 	if slot.epoch != m.epoch || slot.key != key {
 		slot.key, slot.epoch, slot.degrees = key, m.epoch, evaluate()
