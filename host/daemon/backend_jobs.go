@@ -203,7 +203,7 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 		Spec: client.NewJobSpec(&spec.Job), Submitted: client.At(poise.Time(row.Submitted)), ExitCode: row.ExitCode,
 		Signal: row.Signal, Attempts: int(row.Attempts),
 	}
-	j.Spec.Command, j.Spec.Env, j.Spec.Dir = spec.Command, spec.Env, spec.Dir
+	j.Spec.Command, j.Spec.Env, j.Spec.Dir, j.Spec.After = spec.Command, spec.Env, spec.Dir, spec.After
 	if j.State.Ended() {
 		j.Ended, j.Detail = client.At(poise.Time(row.Changed)), row.Reason
 	} else {

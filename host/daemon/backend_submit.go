@@ -20,7 +20,7 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 		if err != nil {
 			return nil, err
 		}
-		own[i] = Spec{Job: j.Job, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir}
+		own[i] = Spec{Job: j.Job, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir, After: specs[i].After}
 	}
 	if err := d.runnable(own); err != nil {
 		return nil, err
@@ -34,6 +34,9 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 		if err != nil || rows != nil {
 			return d.views(ctx, rows, err)
 		}
+	}
+	if err := d.findAfter(ctx, tenant, own); err != nil {
+		return nil, err
 	}
 	type answer struct {
 		rows []store.JobRow

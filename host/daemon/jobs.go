@@ -20,6 +20,9 @@ type Spec struct {
 	Command []string          `json:",omitempty"`
 	Env     map[string]string `json:",omitempty"`
 	Dir     string            `json:",omitempty"`
+	After   []string          `json:",omitempty"` // as given; Job.After are those that have not ended
+
+	after map[string]store.JobRow // what the history has of them, until they are resolved
 }
 
 // States of a job in the history.
@@ -68,6 +71,10 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 			return
 		}
 	}
+	if err := c.order(specs); err != nil {
+		answer(nil, err)
+		return
+	}
 	rows := make([]store.JobRow, len(specs))
 	for i := range specs {
 		row, err := c.accept(&specs[i])
@@ -108,6 +115,9 @@ func (c *core) accept(s *Spec) (store.JobRow, error) {
 		ID: string(s.Job.ID), Name: s.Job.Name, Tenant: string(s.Job.Tenant), State: stateWaiting,
 		Seq: int64(arrived), Submitted: int64(at), Body: body,
 	}}
+	if n := len(s.Job.After); n > 0 {
+		live.row.Reason = fmt.Sprintf("comes after job %s", s.Job.After[n-1])
+	}
 	c.jobs[s.Job.ID] = live
 	c.keep(live)
 	c.metrics.JobSubmitted(live.row.Tenant)

@@ -210,6 +210,7 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	if live.place.ID == "" {
 		body = poise.JobWithdrawn{Job: id}
 	}
+	later := c.loop.State().Later(id)
 	if err := c.event(body); err != nil {
 		panic(fmt.Sprintf("BUG: a known job cannot end: %v", err))
 	}
@@ -220,6 +221,14 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	c.keep(live)
 	c.metrics.JobFinished(live.row.Tenant, state)
 	delete(c.jobs, id)
+	if state == stateSucceeded {
+		return
+	}
+	for _, next := range later {
+		if live := c.jobs[next]; live != nil {
+			c.end(live, stateWithdrawn, nil, fmt.Sprintf("it comes after job %s, which is %s", id, state))
+		}
+	}
 }
 
 // forget lets an engine drop a task whose end is durable.

@@ -24,6 +24,7 @@ func (r *replay) submitted(ctx context.Context, was *made, job *state.Job) error
 		return fmt.Errorf("job %q: %w", was.Job, err)
 	}
 	is := job.Spec()
+	is.After = spec.Job.After // those that it came after have ended
 	a, errA := json.Marshal(&spec.Job)
 	b, errB := json.Marshal(&is)
 	if errA != nil || errB != nil {

@@ -13,6 +13,7 @@ import (
 func (l *Loop) Apply(ev poise.Event) error {
 	help := l.helped(ev.Body)
 	tenant := l.tenantOf(ev.Body)
+	later := l.later(ev.Body)
 	if err := l.state.Apply(ev); err != nil {
 		return err
 	}
@@ -31,10 +32,26 @@ func (l *Loop) Apply(ev poise.Event) error {
 	case poise.JobFinished:
 		l.shapes.forget(b.Job)
 	}
+	for _, id := range later {
+		if err := l.push(l.state.Job(id)); err != nil {
+			return err
+		}
+	}
 	if help != 0 {
 		for _, each := range l.lists {
 			each.queue.Wake(help, ev.Index)
 		}
+	}
+	return nil
+}
+
+// later gives the jobs that come after one that ends.
+func (l *Loop) later(body poise.Body) []poise.JobID {
+	switch b := body.(type) {
+	case poise.JobFinished:
+		return l.state.Later(b.Job)
+	case poise.JobWithdrawn:
+		return l.state.Later(b.Job)
 	}
 	return nil
 }

@@ -191,7 +191,12 @@ func (l *Loop) Due() poise.Body {
 	}
 }
 
+// push queues a job, unless it comes after others: then Apply does once they have
+// ended.
 func (l *Loop) push(j *state.Job) error {
+	if len(j.After) > 0 {
+		return nil
+	}
 	of, err := l.listOf(j)
 	if err != nil {
 		return err

@@ -174,6 +174,27 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// A job that comes after others is not tried before both have ended, however they
+// do.
+func TestAfter(t *testing.T) {
+	d := newDriver(t)
+	d.join(4000)
+	first, second := d.submit("here", 1000), d.submit("away", 5000)
+	d.apply(poise.JobSubmitted{Job: poise.Job{ID: "last", Name: "last", Tenant: "here", Tasks: 1, After: []poise.JobID{first, second}}})
+	waits := func(want bool) {
+		t.Helper()
+		d.quiet()
+		if got := d.loop.State().Job("last").Waiting(); got != want {
+			t.Errorf("waits: %v, expected %v", got, want)
+		}
+	}
+	waits(true)
+	d.apply(poise.JobFinished{Job: first})
+	waits(true)
+	d.apply(poise.JobWithdrawn{Job: second})
+	waits(false)
+}
+
 // quiet lets everything happen that can.
 func (d *driver) quiet() {
 	for _, lane := range d.loop.lanes {

@@ -38,7 +38,7 @@ type jobs struct {
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
+var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
 
 func (d *jobs) size() int { return len(d.list) }
 

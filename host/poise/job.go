@@ -2,6 +2,7 @@ package poise
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/poise-sched/poise/host/resource"
@@ -31,6 +32,9 @@ type Job struct {
 	Selectors   []Selector
 	Tolerations []Toleration
 	RunTime     Span // declared run time; 0 = not declared
+	// After are jobs that are known and that end before this one is tried. What
+	// their outcome means for it is for whoever ends them to say.
+	After []JobID `json:",omitempty"`
 }
 
 // Request is what one task of a job needs.
@@ -71,6 +75,17 @@ func (j *Job) Validate() error {
 	}
 	if j.RunTime < 0 {
 		return invalid(op, fmt.Sprintf("run_time: %d ms, expected 0 or more", j.RunTime))
+	}
+	if len(j.After) > maxAfter {
+		return invalid(op, fmt.Sprintf("after: %d jobs, expected at most %d", len(j.After), maxAfter))
+	}
+	for i, id := range j.After {
+		if err := validName(op, "after", string(id)); err != nil {
+			return err
+		}
+		if id == j.ID || slices.Contains(j.After[:i], id) {
+			return invalid(op, fmt.Sprintf("after: %q, expected other jobs, each once", id))
+		}
 	}
 	if err := j.Request.Validate(op); err != nil {
 		return err
@@ -125,6 +140,9 @@ func (r *Request) Validate(op string) error {
 	}
 	return nil
 }
+
+// maxAfter bounds the jobs that a job comes after.
+const maxAfter = 256
 
 // maxNameLen is the longest name that Kubernetes allows for an object.
 const maxNameLen = 253

@@ -15,6 +15,11 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 	if s.jobs[j.ID] != nil {
 		return conflict(fmt.Sprintf("submit job %q", j.ID), "a job of that id is known, expected a new id")
 	}
+	for _, id := range j.After {
+		if s.jobs[id] == nil {
+			return notFound(fmt.Sprintf("submit job %q", j.ID), fmt.Sprintf("after: %q: no job that waits or runs", id))
+		}
+	}
 	s.symbols.intern(string(j.Tenant))
 	s.symbols.internDevice(j.Request.Device.Kind, j.Request.Device.Models)
 	s.live.symbols = s.symbols.texts
@@ -24,7 +29,15 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks,
 		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j),
 	}
+	s.comeAfter(s.jobs[j.ID], j.After)
 	return nil
+}
+
+func (s *State) comeAfter(j *Job, after []poise.JobID) {
+	j.After = slices.Clone(after)
+	for _, id := range after {
+		s.later[id] = append(s.later[id], j.ID)
+	}
 }
 
 func (s *State) placeJob(p *poise.Placement, at poise.Time) error {
@@ -35,6 +48,9 @@ func (s *State) placeJob(p *poise.Placement, at poise.Time) error {
 	}
 	if j.task != nil {
 		return conflict(op(), "the job is placed already, expected a waiting job")
+	}
+	if len(j.After) > 0 {
+		return conflict(op(), fmt.Sprintf("the job comes after %q, expected it to have ended", j.After[0]))
 	}
 	row, ok := s.rowOf[p.Node]
 	if !ok {
@@ -134,9 +150,32 @@ func (s *State) withdrawJob(id poise.JobID) error {
 	return nil
 }
 
+// forget drops a job. Those that come after it need not wait for it any more.
 func (s *State) forget(j *Job) {
+	for _, id := range s.later[j.ID] {
+		if l := s.jobs[id]; l != nil {
+			l.After = without(l.After, j.ID)
+		}
+	}
+	delete(s.later, j.ID)
+	for _, id := range j.After {
+		if s.later[id] = without(s.later[id], j.ID); len(s.later[id]) == 0 {
+			delete(s.later, id)
+		}
+	}
 	s.shapes.release(j.Shape)
 	delete(s.jobs, j.ID)
+}
+
+// without gives a new list less one id.
+func without(ids []poise.JobID, id poise.JobID) []poise.JobID {
+	var rest []poise.JobID
+	for _, other := range ids {
+		if other != id {
+			rest = append(rest, other)
+		}
+	}
+	return rest
 }
 
 // releaseTask gives back what the job holds. A node that left took its row's

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"pgregory.net/rapid"
 )
@@ -46,7 +47,7 @@ func (c *machine) checkJobs(t *rapid.T, s *Snapshot) {
 	byShape := map[*Shape]string{}
 	for id, want := range c.m.jobs {
 		j := c.Job(id)
-		if j == nil || j.Waiting() != (want.on == nil) || j.Name != want.Name || j.Tenant != want.Tenant || j.Priority != want.Priority {
+		if j == nil || j.Waiting() != (want.on == nil) || j.Name != want.Name || j.Tenant != want.Tenant || j.Priority != want.Priority || !slices.Equal(j.After, want.After) {
 			t.Fatalf("job %s is %+v, expected %+v", id, j, want)
 		}
 		text := fmt.Sprintf("%v %q %v", want.Request, want.Selectors, want.Tolerations)

@@ -134,6 +134,7 @@ func (j *Job) Spec() poise.Job {
 	return poise.Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
 		Request: cloneRequest(&j.Shape.Request), Selectors: slices.Clone(j.Shape.Selectors), Tolerations: slices.Clone(j.Shape.Tolerations),
+		After: slices.Clone(j.After),
 	}
 }
 
@@ -255,6 +256,15 @@ func (s *State) placeJobs(im *Image) error {
 			j.task = &Task{Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: t.Devices, Placed: t.Placed, row: t.Row, incarnation: t.Incarnation}
 		}
 		s.jobs[j.ID] = j
+	}
+	for i := range im.Jobs { // by arrival, as they came
+		e := &im.Jobs[i].Job
+		for _, id := range e.After {
+			if s.jobs[id] == nil {
+				return broken("job %q: after %q, which is not there", e.ID, id)
+			}
+		}
+		s.comeAfter(s.jobs[e.ID], e.After)
 	}
 	for i := range im.Nodes {
 		n := &im.Nodes[i]

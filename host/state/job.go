@@ -14,6 +14,7 @@ type Job struct {
 	Submitted poise.Time
 	Seq       uint64 // arrival sequence, from 1
 	Shape     *Shape
+	After     []poise.JobID // known jobs that have to end before; it is not to be tried
 
 	task *Task // where it runs, nil while it waits
 }

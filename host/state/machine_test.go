@@ -125,6 +125,9 @@ func (c *machine) someJob(t *rapid.T) poise.Job {
 	}
 	j := job(fmt.Sprint("j", id), r)
 	j.Tenant = rapid.SampledFrom([]poise.TenantID{"t", "u"}).Draw(t, "tenant")
+	if rarely(t, "comes after another", 6) {
+		j.After = []poise.JobID{c.someJobID(t, false)}
+	}
 	j.Priority = rapid.Int32Range(-1, 1).Draw(t, "priority")
 	if rapid.Bool().Draw(t, "wants device") {
 		d := poise.DeviceRequest{Kind: rapid.SampledFrom([]string{"gpu", "gpu", "gpu", "npu"}).Draw(t, "kind"), Count: 1}

@@ -109,6 +109,14 @@ func (m *model) devices(j *modelJob, n *modelNode) []uint16 {
 	return take
 }
 
+// forget drops a job, and what comes after it comes after one less.
+func (m *model) forget(id poise.JobID) {
+	delete(m.jobs, id)
+	for _, j := range m.jobs {
+		j.After = slices.DeleteFunc(slices.Clone(j.After), func(other poise.JobID) bool { return other == id })
+	}
+}
+
 // apply makes the event part of the model, or says why it is refused.
 func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool) {
 	switch b := body.(type) {
@@ -148,6 +156,11 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		if m.jobs[b.Job.ID] != nil {
 			return poise.Conflict, false
 		}
+		for _, id := range b.Job.After {
+			if m.jobs[id] == nil {
+				return poise.NotFound, false
+			}
+		}
 		m.arrivals = append(m.arrivals, b.Job.Request)
 		m.jobs[b.Job.ID] = &modelJob{Job: b.Job}
 	case poise.JobPlaced:
@@ -156,7 +169,7 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		switch {
 		case j == nil:
 			return poise.NotFound, false
-		case j.on != nil:
+		case j.on != nil || len(j.After) > 0:
 			return poise.Conflict, false
 		case n == nil:
 			return poise.NotFound, false
@@ -169,7 +182,7 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		if kind, ok := m.known(b.Job, true); !ok {
 			return kind, false
 		}
-		delete(m.jobs, b.Job)
+		m.forget(b.Job)
 	case poise.JobRequeued:
 		if kind, ok := m.known(b.Job, true); !ok {
 			return kind, false
@@ -179,7 +192,7 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		if kind, ok := m.known(b.Job, false); !ok {
 			return kind, false
 		}
-		delete(m.jobs, b.Job)
+		m.forget(b.Job)
 	case poise.ProfileBuilt:
 		m.epoch = b.Profiles[0].Epoch
 	}

@@ -28,6 +28,7 @@ type State struct {
 	freeRows   []uint32
 	dims       *resource.Dims
 	jobs       map[poise.JobID]*Job
+	later      map[poise.JobID][]poise.JobID // by job, those that come after it, in their order
 	shapes     shapes
 	names      names
 	demand     demand
@@ -56,6 +57,7 @@ func New(s Settings) (*State, error) {
 		rowOf:   map[string]uint32{},
 		dims:    dims,
 		jobs:    map[poise.JobID]*Job{},
+		later:   map[poise.JobID][]poise.JobID{},
 		shapes:  shapes{byKey: map[string]*Shape{}},
 		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(),
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
@@ -107,6 +109,9 @@ func (s *State) All() []*Job {
 func (s *State) Waiting() []*Job {
 	return slices.DeleteFunc(s.All(), func(j *Job) bool { return !j.Waiting() })
 }
+
+// Later gives the jobs that come after a job, in the order of their arrival.
+func (s *State) Later(id poise.JobID) []poise.JobID { return slices.Clone(s.later[id]) }
 
 // Jobs is the number of jobs that wait or run.
 func (s *State) Jobs() int { return len(s.jobs) }

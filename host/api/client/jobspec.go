@@ -17,6 +17,7 @@ type JobSpec struct {
 	Selectors   []Selector          `json:"selectors,omitempty" doc:"All must match the node's labels"`
 	Tolerations []Toleration        `json:"tolerations,omitempty"`
 	RunTime     string              `json:"run_time,omitempty" doc:"A duration; the job is ended when it runs longer. On a simulated node it takes so long, and 10m where this is not given" example:"10m"`
+	After       []string            `json:"after,omitempty" doc:"Names or ids of jobs that have to succeed before this one is tried; where one does not, this one is withdrawn"`
 	Command     []string            `json:"command,omitempty" doc:"Program and arguments, no shell; a simulated node needs none"`
 	Env         map[string]string   `json:"env,omitempty"`
 	Dir         string              `json:"dir,omitempty" doc:"Working directory, absolute; one of the task's own where it is not given"`

@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poise-sched/poise/host/api/client"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+func after(name, runTime string, after ...string) client.JobSpec {
+	j := job(name, "1")
+	j.RunTime, j.After = runTime, after
+	return j
+}
+
+// A job comes after others: it waits until all have succeeded, over a restart too,
+// and is withdrawn with those that come after it where one has not.
+func TestAfter(t *testing.T) {
+	dir := folder(t)
+	w := serve(t, dir, settings{"engine.sim_scale": "1000"})
+	w.join("c", nodes("n", 2, "8"))
+	first := w.submit(after("first", "1s"))[0].ID
+	w.until(first, client.Succeeded)
+	// One that has succeeded is not waited for, by its name or its id.
+	w.until(w.submit(after("second", "1s", "first", first))[0].ID, client.Succeeded)
+
+	ids := w.submit(after("slow", "200h"), after("next", "1s", "slow"), after("last", "1s", "next", "slow"))
+	w.until(ids[0].ID, client.Running)
+	for _, j := range ids[1:] {
+		if got := w.job(j.ID); got.State != client.Waiting || !strings.Contains(got.Reason, "comes after job "+ids[0].ID) && !strings.Contains(got.Reason, "comes after job "+ids[1].ID) {
+			t.Errorf("%s: %s (%s), expected it to wait for another", got.Name, got.State, got.Reason)
+		}
+	}
+	if got := w.job("last"); len(got.Spec.After) != 2 {
+		t.Errorf("%v, expected what was given", got.Spec.After)
+	}
+	w = w.again(settings{"engine.sim_scale": "1000000"})
+	w.until(ids[2].ID, client.Succeeded)
+
+	ids = w.submit(after("doomed", "1000000h"), after("next", "1s", "doomed"), after("last", "1s", "next"))
+	if _, err := w.Cancel(t.Context(), ids[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range ids[1:] {
+		if got := w.until(j.ID, client.Withdrawn); !strings.Contains(got.Detail+got.Reason, "comes after job") {
+			t.Errorf("%s: %s %s, expected what it came after", got.Name, got.Detail, got.Reason)
+		}
+	}
+	bad := func(kind poise.Kind, want string, spec client.JobSpec) {
+		t.Helper()
+		if _, err := w.Submit(t.Context(), []client.JobSpec{spec}, ""); poise.KindOf(err) != kind || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+	bad(poise.NotFound, `after: job "nobody"`, after("x", "1s", "nobody"))
+	bad(poise.Conflict, "expected one that can succeed", after("x", "1s", ids[1].ID))
+	bad(poise.NotFound, `after: job "itself"`, after("itself", "1s", "itself"))
+	bad(poise.Invalid, "after[0]", after("x", "1s", ""))
+	if _, err := w.CreateTenant(t.Context(), "red"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.As("", "red").Submit(t.Context(), []client.JobSpec{after("x", "1s", "first")}, ""); poise.KindOf(err) != poise.NotFound {
+		t.Errorf("%v, expected another tenant's job not to be there", err)
+	}
+	w.stop()
+	r, err := Replay(t.Context(), &options(t, dir, nil).Config.Current().Config, ReplayOptions{From: 1})
+	if err != nil || r.Field != "" {
+		t.Errorf("%+v, %v, expected no difference", r, err)
+	}
+}
