@@ -71,7 +71,7 @@ func TestSlowClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, Server(s.handler(nil), Timeouts{Request: 200 * time.Millisecond, Idle: 200 * time.Millisecond}), l)
+	run(t, Server(s.handler(nil), Timeouts{Request: time.Second, Idle: time.Second}), l)
 	f := func(say, want string) {
 		t.Helper()
 		c, err := net.Dial("tcp", l.Addr().String())
