@@ -37,7 +37,7 @@ FUZZ     ?= Fuzz
 .PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants openb kill9 lint clean
 
 help: ## what can be made (this list)
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the poise binary, bin/poise
 	go build -trimpath -o bin/poise ./cmd/poise
@@ -60,7 +60,7 @@ unit: ## the product's tests, with the race detector where gcc is there
 UNRACED = ./host/policy/wasm ./host/policy ./host/cli ./abi/conformance
 
 unraced: ## the tests that do less under the race detector, once more without it, and 100 kills of the daemon
-	@[ -z '$(RACE)' ] || (set -x; go test -timeout 30m $(UNRACED))
+	@[ -z '$(RACE)' ] || (set -x; go test -timeout 30m $(UNRACED) && go test -run TestHostileTenant ./host/daemon)
 	go test -timeout 30m ./host/daemon -run TestKill9 -kill9 100
 
 nested: ## the tests in modules of their own under test/

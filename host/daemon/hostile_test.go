@@ -115,8 +115,12 @@ func TestHostileTenant(t *testing.T) {
 	if err != nil || len(paths) < 50 {
 		t.Fatalf("%d modules, %v", len(paths), err)
 	}
-	if testing.Short() {
-		paths = slices.DeleteFunc(paths, func(path string) bool { return len(path)%4 > 0 })
+	if testing.Short() || raced {
+		var some []string
+		for i := 0; i < len(paths); i += 12 {
+			some = append(some, paths[i])
+		}
+		paths = some
 	}
 	d := quarter(t)
 	at := time.Unix(1, 0)
@@ -132,7 +136,7 @@ func TestHostileTenant(t *testing.T) {
 	}()
 	var heap uint64
 	var goroutines int
-	const warm = 12
+	warm := len(paths) / 4
 	for i, path := range paths {
 		if i == warm {
 			heap, goroutines = atRest(t, d)
