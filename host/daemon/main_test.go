@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +37,41 @@ func TestMain(m *testing.M) {
 			os.Exit(conformance.RunChild(os.Stdin, os.Stdout, os.Args[2:]))
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if childDir != "" {
+			_ = os.RemoveAll(childDir)
+		}
+		os.Exit(code)
+	}))
+}
+
+// built is poise without the race detector, for the children that examine plugins:
+// they have one goroutine, and with it would take ten times as long.
+var built = sync.OnceValues(func() (string, error) {
+	var err error
+	if childDir, err = os.MkdirTemp("", "poise-child-"); err != nil {
+		return "", err
+	}
+	path := filepath.Join(childDir, "poise")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/poise").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the child: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+var childDir string
+
+// child is the program that examines plugins: this one, or one that is faster.
+func child(t testing.TB) string {
+	t.Helper()
+	self, err := os.Executable()
+	if raced {
+		self, err = built()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
 }
 
 // patience is far beyond what anything here takes.
@@ -101,7 +136,7 @@ func options(t testing.TB, dir string, s settings) Options {
 		t.Fatal(err)
 	}
 	return Options{
-		Config: live, Version: "test", Shim: []string{self, "task-shim"}, Compile: []string{self, "plugin-compile"}, Conform: []string{self, "plugin-conform"},
+		Config: live, Version: "test", Shim: []string{self, "task-shim"}, Compile: []string{self, "plugin-compile"}, Conform: []string{child(t), "plugin-conform"},
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 }
