@@ -306,24 +306,36 @@ func (d *Daemon) Run(ctx context.Context) error {
 }
 
 // do runs f in the loop and gives its error. What it appended may not be durable
-// yet.
+// yet. Once do has returned f does not run any more, so it may write to variables
+// of its caller.
 func (d *Daemon) do(ctx context.Context, f func(*core) error) error {
 	done := make(chan error, 1)
+	var taken atomic.Bool // by the loop, or by a caller that has given up
+	run := func(c *core) {
+		if taken.CompareAndSwap(false, true) {
+			done <- f(c)
+		}
+	}
 	select {
-	case d.core.commands <- func(c *core) { done <- f(c) }:
+	case d.core.commands <- run:
 	case <-d.core.stopped:
 		return stopping()
 	case <-ctx.Done():
 		return unavailable(ctx)
 	}
+	var gaveUp error
 	select {
 	case err := <-done:
 		return err
 	case <-d.core.stopped:
-		return stopping()
+		gaveUp = stopping()
 	case <-ctx.Done():
-		return unavailable(ctx)
+		gaveUp = unavailable(ctx)
 	}
+	if taken.CompareAndSwap(false, true) {
+		return gaveUp
+	}
+	return <-done // it runs now
 }
 
 // durably runs f in the loop and returns when what it appended is durable.
