@@ -15,7 +15,7 @@ const memoParts = 6
 // is the answer that evaluating would give.
 type memo struct {
 	slots []memoSlot // nil before the first: what a plugin replaces needs none
-	epoch uint32 // of the entries that count; never 0
+	epoch uint32     // of the entries that count; never 0
 }
 
 type memoSlot struct {

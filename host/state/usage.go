@@ -31,7 +31,7 @@ func (s *sum) amount() int64 {
 	return 1<<63 - 1
 }
 
-func (s *sum) float() float64 { return float64(s.hi)*(1<<64) + float64(s.lo) }
+func (s *sum) float() float64 { return float64(float64(s.hi)*(1<<64)) + float64(s.lo) }
 
 // usage is what the fleet has and what tenants hold of it, by resource: a
 // dimension in base units, a kind of device in milli-devices. A tenant that is
