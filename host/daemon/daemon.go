@@ -309,6 +309,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 // yet. Once do has returned f does not run any more, so it may write to variables
 // of its caller.
 func (d *Daemon) do(ctx context.Context, f func(*core) error) error {
+	if ctx.Err() != nil {
+		return unavailable(ctx)
+	}
 	done := make(chan error, 1)
 	var taken atomic.Bool // by the loop, or by a caller that has given up
 	run := func(c *core) {

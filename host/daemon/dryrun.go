@@ -73,7 +73,7 @@ func (d *Daemon) try(ctx context.Context, j *poise.Job) (decision poise.Decision
 	if err != nil {
 		return decision, at, err
 	}
-	defer func() { <-l.busy }()
+	defer d.dry.leave(l)
 	var on draft
 	err = d.do(ctx, func(c *core) (err error) {
 		s := c.loop.State()
@@ -157,6 +157,17 @@ func (r *dryRuns) enter(ctx context.Context, tenant poise.TenantID) (*dryLane, e
 			return l, nil
 		}
 		<-l.busy // it was given up meanwhile
+	}
+}
+
+// leave lets others in. While all were in use there may have come to be too many.
+func (r *dryRuns) leave(l *dryLane) {
+	<-l.busy
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n := len(r.lanes) + 1; n > len(r.lanes) && len(r.lanes) > maxDryLanes; {
+		n = len(r.lanes)
+		r.drop()
 	}
 }
 
