@@ -54,11 +54,7 @@ func newPluginActivate(s Streams) *cobra.Command {
 	r.addFlags(cmd)
 	o.addFlag(cmd)
 	f := cmd.Flags()
-	f.StringArrayVar(&params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
-	f.Float64Var(&spec.Weight, "weight", 0, "weight of its loss beside that of what is under it; 0 puts it in its place")
-	f.StringVar(&spec.OnFailure, "on-failure", "", "while it fails: fallback, reject or last-good (default reject if it filters, else fallback)")
-	// It fails for a flag that is not there, and this one is.
-	_ = cmd.RegisterFlagCompletionFunc("on-failure", cobra.FixedCompletions([]string{"fallback", "reject", "last-good"}, cobra.ShellCompDirectiveNoFileComp))
+	standFlags(cmd, &params, &spec.Weight, &spec.OnFailure)
 	f.Float64Var(&gate.Agreement, "if-agreement", 0, "only if the shadow ran this and agreed on this part of the decisions at least, 0 to 1")
 	f.Int64Var(&gate.MinDecisions, "min-decisions", 0, "only if the shadow ran this and so many decisions were compared at least")
 	f.Int64Var(&faults, "max-faults", 0, "only if the shadow ran this and faulted in so many decisions at most")
@@ -129,4 +125,14 @@ func newPluginDeactivate(s Streams) *cobra.Command {
 	r.addFlags(cmd)
 	clusterFlag(cmd, &cluster, "the cluster's policy in place of a tenant's; for operators")
 	return cmd
+}
+
+// standFlags adds what says how a plugin stands on what is under it.
+func standFlags(cmd *cobra.Command, params *[]string, weight *float64, onFailure *string) {
+	f := cmd.Flags()
+	f.StringArrayVar(params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
+	f.Float64Var(weight, "weight", 0, "weight of its loss beside that of what is under it; 0 puts it in its place")
+	f.StringVar(onFailure, "on-failure", "", "while it fails: fallback, reject or last-good (default reject if it filters, else fallback)")
+	// It fails for a flag that is not there, and this one is.
+	_ = cmd.RegisterFlagCompletionFunc("on-failure", cobra.FixedCompletions([]string{"fallback", "reject", "last-good"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -63,12 +63,7 @@ func newShadowStart(s Streams) *cobra.Command {
 	}
 	r.addFlags(cmd)
 	o.addFlag(cmd)
-	f := cmd.Flags()
-	f.StringArrayVar(&params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
-	f.Float64Var(&spec.Weight, "weight", 0, "weight of its loss beside that of what is under it; 0 puts it in its place")
-	f.StringVar(&spec.OnFailure, "on-failure", "", "while it fails: fallback, reject or last-good (default reject if it filters, else fallback)")
-	// It fails for a flag that is not there, and this one is.
-	_ = cmd.RegisterFlagCompletionFunc("on-failure", cobra.FixedCompletions([]string{"fallback", "reject", "last-good"}, cobra.ShellCompDirectiveNoFileComp))
+	standFlags(cmd, &params, &spec.Weight, &spec.OnFailure)
 	clusterFlag(cmd, &cluster, clusterShadow)
 	return cmd
 }
