@@ -185,7 +185,9 @@ func (b *bench) measure(exports []string) ([]benchRow, error) {
 	return rows, nil
 }
 
-// row sums up the passes of one export.
+// row sums up the passes of one export. Which calls are sized and audited how
+// changes from pass to pass, so fuel is that of the first: how many there are
+// depends on the machine.
 func (b *bench) row(export string, passes []benchPass, natives []time.Duration) benchRow {
 	var took, longest, ratio []float64
 	for i, p := range passes {
@@ -193,13 +195,13 @@ func (b *bench) row(export string, passes []benchPass, natives []time.Duration) 
 		longest = append(longest, p.longest.Seconds()*1000)
 		ratio = append(ratio, p.took.Seconds()/max(natives[i].Seconds(), 1e-9))
 	}
-	last := &passes[len(passes)-1]
+	first := &passes[0]
 	return benchRow{
 		Nodes: b.snap.Nodes(), Candidates: len(b.rows), Export: export, Rounds: len(passes),
 		RowsPerSecond: float64(len(b.rows)) / max(median(took), 1e-9),
-		FuelPerRow:    float64(last.fuel) / float64(max(last.rows, 1)),
-		JobBudget:     float64(last.fuel) / float64(b.limits.JobFuel+last.rows*b.perRow),
-		CallBudget:    float64(last.call) / float64(b.limits.CallFuel),
+		FuelPerRow:    float64(first.fuel) / float64(max(first.rows, 1)),
+		JobBudget:     float64(first.fuel) / float64(b.limits.JobFuel+first.rows*b.perRow),
+		CallBudget:    float64(first.call) / float64(b.limits.CallFuel),
 		LongestCallMs: median(longest), ToNative: median(ratio),
 	}
 }
