@@ -18,6 +18,10 @@ import (
 type Arrival struct {
 	Job poise.Job
 	At  poise.Time
+	// Took is how long the job in truth runs, where that differs from the run time
+	// that it declares; 0 = as long as it declares. Only the run knows it: nothing
+	// that decides may look at it.
+	Took poise.Span
 }
 
 // Config is what a run is made of, beside nodes and arrivals.
