@@ -112,7 +112,7 @@ func (p *planner) plan(specs []client.JobSpec, tenant poise.TenantID) ([]client.
 		if err := p.apply(poise.JobSubmitted{Job: j}); err != nil {
 			return nil, err
 		}
-		if due := p.loop.Due(); due != nil {
+		for _, due := range p.loop.Due(p.now) {
 			if err := p.apply(due); err != nil {
 				return nil, err
 			}
@@ -125,6 +125,11 @@ func (p *planner) plan(specs []client.JobSpec, tenant poise.TenantID) ([]client.
 		s, err := p.loop.Settle(w, p.now, sched.Full)
 		if err != nil {
 			return nil, err
+		}
+		for _, body := range s.Events {
+			if err := p.apply(body); err != nil {
+				return nil, err
+			}
 		}
 		d := &s.Decision
 		why := of[d.Job]

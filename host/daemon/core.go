@@ -201,6 +201,11 @@ func (c *core) send(w *loop.Work) {
 // settle ends a piece of work.
 func (c *core) settle(w timed) error {
 	s, err := c.loop.Settle(w.Work, c.now(), sched.Full)
+	for _, body := range s.Events {
+		if err := c.event(body); err != nil {
+			return err
+		}
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("decide about job %q: %w", w.Job.ID, err)

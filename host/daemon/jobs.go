@@ -102,7 +102,7 @@ func (c *core) accept(s *Spec) (store.JobRow, error) {
 		return store.JobRow{}, err
 	}
 	arrived, at := c.loop.State().Index(), c.at
-	if due := c.loop.Due(); due != nil {
+	for _, due := range c.loop.Due(c.at) {
 		if err := c.event(due); err != nil {
 			return store.JobRow{}, err
 		}

@@ -20,6 +20,10 @@ type Settings struct {
 	// LaneOf names the lane that plans a tenant's jobs. It must name one that
 	// Open has opened.
 	LaneOf func(tenant poise.TenantID) string
+	// Seen, where it is not nil, are the demand counts that profiles are built from
+	// in place of those of the jobs that have arrived, and Kinds those that policy
+	// plugins see: of a workload that is known beforehand.
+	Seen, Kinds []state.Seen
 }
 
 // Loop belongs to one goroutine. Only Work.Plan may run on another.
@@ -132,11 +136,22 @@ func (l *Loop) Rest(name string, until poise.Time) {
 // NextWake is the earliest time to come at which a job may be tried that may not
 // be now, for a caller whose last Next had none.
 func (l *Loop) NextWake(now poise.Time) (at poise.Time, ok bool) {
+	return l.next(now, (*queue.Queue).NextWake)
+}
+
+// NextDue is NextWake without the sweeps of the queue, for a caller who has told
+// the loop everything: nothing changes by a sweep then.
+func (l *Loop) NextDue(now poise.Time) (at poise.Time, ok bool) {
+	return l.next(now, (*queue.Queue).NextDue)
+}
+
+// next is the earliest time to come that due gives for a tenant's queue.
+func (l *Loop) next(now poise.Time, due func(*queue.Queue) (poise.Time, bool)) (at poise.Time, ok bool) {
 	for _, each := range l.lists {
 		if each.lane.work != nil {
 			continue // it is settled first
 		}
-		due, waits := each.queue.NextWake()
+		due, waits := due(each.queue)
 		if each.lane.rests(now) {
 			if _, ready := each.queue.Peek(now); ready || due < each.lane.rest {
 				due, waits = each.lane.rest, ready || waits
@@ -178,17 +193,22 @@ func (l *Loop) Fill() error {
 	return nil
 }
 
-// Due gives the profile that a submission made due, to be applied and recorded
-// with it, or nil.
-func (l *Loop) Due() poise.Body {
+// Due gives the events that the loop makes of itself by now: a demand profile that
+// submissions made due. They are to be applied and recorded in this order, right
+// after each submission, with it, and before Next.
+func (l *Loop) Due(poise.Time) []poise.Body {
 	view := l.state.View()
 	if !l.profiled || !balance.Due(view, &l.settings.Params) {
 		return nil
 	}
-	seen := l.state.Demand()
-	return poise.ProfileBuilt{
-		Profiles: balance.BuildProfiles(view, seen, &l.settings.Params), Demand: balance.BuildDemand(view, seen),
+	seen, kinds := l.settings.Seen, l.settings.Kinds
+	if seen == nil {
+		seen = l.state.Demand()
+		kinds = seen
 	}
+	return []poise.Body{poise.ProfileBuilt{
+		Profiles: balance.BuildProfiles(view, seen, &l.settings.Params), Demand: balance.BuildDemand(view, kinds),
+	}}
 }
 
 // push queues a job, unless it comes after others: then Apply does once they have

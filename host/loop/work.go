@@ -101,6 +101,9 @@ func (l *Loop) Kept(w *Work, d *poise.Decision) (*state.Snapshot, uint64) {
 
 // Settled is what became of a piece of work.
 type Settled struct {
+	// Events come of the outcome: they are to be applied and recorded next, in this
+	// order, before the placement.
+	Events   []poise.Body
 	Decision poise.Decision // that was made, whatever became of it
 	Dropped  bool           // the job is gone, or its lane has another policy now
 	Again    *Work          // planned anew: the node that was chosen has changed

@@ -76,16 +76,20 @@ func (q *Queue) Peek(now poise.Time) (Head, bool) {
 // NextWake is the earliest time at which Pop may have a job though no event came
 // in between, for a caller whose last Pop had none. Where no job waits there is
 // no such time.
-func (q *Queue) NextWake() (poise.Time, bool) {
-	switch {
-	case len(q.parked) > 0 && len(q.delayed) > 0:
-		return min(q.sweepAt, q.delayed[0].due), true
-	case len(q.parked) > 0:
-		return q.sweepAt, true
-	case len(q.delayed) > 0:
-		return q.delayed[0].due, true
+func (q *Queue) NextWake() (at poise.Time, ok bool) {
+	at, ok = q.NextDue()
+	if len(q.parked) > 0 && (!ok || q.sweepAt < at) {
+		at, ok = q.sweepAt, true
 	}
-	return 0, false
+	return at, ok
+}
+
+// NextDue is NextWake without the sweep: when the first delayed job is due.
+func (q *Queue) NextDue() (poise.Time, bool) {
+	if len(q.delayed) == 0 {
+		return 0, false
+	}
+	return q.delayed[0].due, true
 }
 
 // Remove takes out a waiting job, wherever it is, and says whether it was here.
