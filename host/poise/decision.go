@@ -55,7 +55,11 @@ type Decision struct {
 	Refused []ReasonCount `json:",omitempty"` // by falling count, then code, then dimension
 	LeftOut []LeftOut     `json:",omitempty"` // of these, what the model of node classes showed without a look at the node
 	Nearest *Miss         `json:",omitempty"` // nil when placed
-	Ranked  []Ranked      `json:",omitempty"` // the best candidates, best first; all of them where everything was asked for
+	// Misses has, per dimension and for the devices, the node that misses least in
+	// it, of those that only amounts keep the job off. Empty when placed.
+	Misses []Miss   `json:",omitempty"`
+	Helps  []Help   `json:",omitempty"` // the single changes that would help now, most nodes first; empty when placed
+	Ranked []Ranked `json:",omitempty"` // the best candidates, best first; all of them where everything was asked for
 
 	// Refusals are all refused nodes, by name, where everything was asked for.
 	Refusals []Refusal `json:",omitempty"`

@@ -18,6 +18,15 @@ type Taint struct {
 	Effect     Effect
 }
 
+// String gives the taint as Kubernetes writes it.
+func (t *Taint) String() string {
+	text := t.Key
+	if t.Value != "" {
+		text += "=" + t.Value
+	}
+	return text + ":" + string(t.Effect)
+}
+
 // Toleration lets a job onto nodes with a matching taint. An empty key
 // tolerates every taint, an empty effect both effects; Exists ignores the
 // value.

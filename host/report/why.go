@@ -24,6 +24,7 @@ func Why(w io.Writer, job *state.Job, d *poise.Decision, attempt, attempts int) 
 	}
 	writeVerdict(b, job, d)
 	writeRefused(b, &job.Shape.Request, d)
+	writeHelps(b, &job.Shape.Request, d)
 	writeLeftOut(b, &job.Shape.Request, d)
 	writeRanked(b, d)
 	writeWinner(b, d)
@@ -104,8 +105,25 @@ func writeRefused(b *strings.Builder, ask *poise.Request, d *poise.Decision) {
 			fmt.Fprintf(b, "  %*d  %s\n", width, c.Nodes, policyText(refusalText(ask, c.Code, c.Dim), c.Text))
 		}
 	}
-	if d.Nearest != nil {
-		fmt.Fprintf(b, "nearest: %s\n", missText(ask, d.Nearest))
+	if d.Nearest == nil {
+		return
+	}
+	fmt.Fprintf(b, "nearest: %s\n", missText(ask, d.Nearest))
+	for i := range d.Misses {
+		if m := &d.Misses[i]; d.Verdict == poise.FitsNotNow && (m.Dim != d.Nearest.Dim || m.Node != d.Nearest.Node) {
+			fmt.Fprintf(b, "nearest in %s: %s\n", plain(m.Dim), missText(ask, m))
+		}
+	}
+}
+
+// writeHelps says what would let the job start, each thing by itself.
+func writeHelps(b *strings.Builder, ask *poise.Request, d *poise.Decision) {
+	if len(d.Helps) == 0 {
+		return
+	}
+	b.WriteString("\nwhat would help now, each by itself\n")
+	for i := range d.Helps {
+		fmt.Fprintf(b, "  %s\n", helpText(ask, &d.Helps[i]))
 	}
 }
 

@@ -146,6 +146,44 @@ func missText(ask *poise.Request, m *poise.Miss) string {
 	return node + ": " + policyText(refusalText(ask, m.Code, m.Dim), m.Text)
 }
 
+// helpText says what one change would do.
+func helpText(ask *poise.Request, h *poise.Help) string {
+	amount, what := resource.Format(h.Dim, h.Beyond), plain(h.What)
+	where := "on node " + plain(h.Node)
+	if h.Nodes > 1 {
+		where += fmt.Sprintf(", the nearest of %s", nodes(h.Nodes))
+	}
+	switch h.Code {
+	case poise.SelectorMismatch:
+		return fmt.Sprintf("without what it selects by label %s: it fits %s", what, where)
+	case poise.TaintNotTolerated:
+		return fmt.Sprintf("if it tolerated the taint %s: it fits %s", what, where)
+	case poise.DeviceKindMissing:
+		return fmt.Sprintf("if it asked for no %s: it fits %s", plain(h.Dim), where)
+	case poise.DeviceModelMismatch:
+		if h.What == "" {
+			return fmt.Sprintf("if it took %s of a model that is not stated: it fits %s", plain(h.Dim), where)
+		}
+		return fmt.Sprintf("if it took %s of model %s: it fits %s", plain(h.Dim), what, where)
+	case poise.DeviceExclusive:
+		return fmt.Sprintf("if it asked for a whole %s: it fits %s", plain(h.Dim), where)
+	case poise.NodeNotReady:
+		return "once the node is ready again: it fits " + where
+	case poise.NodeDrained:
+		return "once the node is no longer drained: it fits " + where
+	case poise.IdleShort:
+		return fmt.Sprintf("%s %s less: it fits %s", amount, plain(h.Dim), where)
+	case poise.DeviceIdleShort:
+		if !ask.Device.Shared() {
+			return fmt.Sprintf("%s whole %s fewer: it fits %s", amount, plain(h.Dim), where)
+		}
+		return fmt.Sprintf("%s of a %s less: it fits %s", amount, plain(h.Dim), where)
+	case poise.PolicyRefused:
+		return fmt.Sprintf("if the policy did not refuse it%s: it fits %s", policyText("", h.What), where)
+	}
+	return fmt.Sprintf("without this: %s, it fits %s", refusalText(ask, h.Code, h.Dim), where)
+}
+
 // devicesText gives the chosen devices as part of a sentence.
 func devicesText(kind string, devices []uint16) string {
 	if len(devices) == 0 {

@@ -101,7 +101,9 @@ func (m *machine) check(t *rapid.T, snap *state.Snapshot, j *state.Job) poise.De
 	}
 	checkReasons(t, snap, &got)
 	checkExplained(t, &got)
+	checkHelps(t, snap, j, &got)
 	plain := got
+	plain.Helps, plain.Misses = nil, nil
 	plain.Looked, plain.Reasons, plain.LeftOut, plain.Ranked = 0, nil, nil, slices.Clone(got.Ranked)
 	for i := range plain.Ranked {
 		plain.Ranked[i].Formula, plain.Ranked[i].Columns = policy.Name, nil

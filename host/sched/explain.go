@@ -30,6 +30,7 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 	}
 	if d.Verdict != poise.Placed {
 		d.Nearest = r.nearest(&p.policy, snap, d.Verdict)
+		d.Helps, d.Misses = r.helps(&p.policy, snap)
 		return
 	}
 	rows := p.shortList(r, chosen)

@@ -185,7 +185,7 @@ func TestFaultKeepsNothing(t *testing.T) {
 				}
 				continue
 			}
-			got.Looked, got.Reasons = 0, nil
+			got.Looked, got.Reasons, got.Helps, got.Misses = 0, nil, nil, nil
 			clean := policy
 			clean.Scorer, clean.Filters = leastIdle{}, nil
 			if want := naive(t, &clean, w.state.View(), j); !reflect.DeepEqual(got, want) {

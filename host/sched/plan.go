@@ -11,7 +11,7 @@ import (
 // Detail says how much of a Decision is filled in.
 type Detail uint8
 
-// The details of a Decision. Brief leaves out Refused, Nearest, Ranked and
+// The details of a Decision. Brief leaves out Refused, Nearest, Helps, Ranked and
 // Refusals; Full has the best few in Ranked and no Refusals; All has every node
 // in one of these two.
 const (

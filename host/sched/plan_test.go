@@ -366,7 +366,7 @@ func TestBriefDecidesTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		full.Looked, full.Refused, full.Nearest, full.Ranked = 0, nil, nil, nil
+		full.Looked, full.Refused, full.Nearest, full.Misses, full.Helps, full.Ranked = 0, nil, nil, nil, nil, nil
 		if !reflect.DeepEqual(brief, full) {
 			t.Fatalf("decided %+v, in full %+v", brief, full)
 		}

@@ -22,6 +22,8 @@ type Decision struct {
 	Refused  []ReasonCount `json:"refused,omitempty"`
 	LeftOut  []LeftOut     `json:"left_out,omitempty" doc:"Of the refused, what the model of node classes showed"`
 	Nearest  *Miss         `json:"nearest,omitempty"`
+	Misses   []Miss        `json:"misses,omitempty" doc:"Per resource, the node that misses least in it"`
+	Helps    []Help        `json:"helps,omitempty" doc:"Single changes that would let it fit now"`
 	Quota    *QuotaMiss    `json:"quota,omitempty" doc:"What is in the way of a job that is over quota"`
 	Ranked   []Ranked      `json:"ranked,omitempty" doc:"The best candidates, best first"`
 	Refusals []Refusal     `json:"refusals,omitempty"`
@@ -69,6 +71,16 @@ type Miss struct {
 	Ask    int64  `json:"ask"`
 	Have   int64  `json:"have"`
 	Beyond int64  `json:"beyond"`
+}
+
+// Help is one thing that, by itself, would let the job fit on a node now.
+type Help struct {
+	Code   Reason `json:"code" doc:"What stands in the way"`
+	Dim    string `json:"resource,omitempty"`
+	What   string `json:"what,omitempty" doc:"The selector's key, the taint, the device model, or a policy's own words"`
+	Beyond int64  `json:"beyond,omitempty" doc:"What it asks for too much there, in base units"`
+	Node   string `json:"node"`
+	Nodes  int    `json:"nodes" doc:"On how many nodes nothing else is in the way"`
 }
 
 // QuotaMiss is the quota in the way of a job, in base units.

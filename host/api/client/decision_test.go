@@ -54,6 +54,8 @@ func TestDecisionFields(t *testing.T) {
 		Refused:  []poise.ReasonCount{{Code: poise.PolicyRefused, Dim: "d", Text: "t", Nodes: 1}},
 		LeftOut:  []poise.LeftOut{{Class: "c", Code: poise.CapacityShort, Dim: "cpu", Nodes: 2}},
 		Nearest:  &poise.Miss{Node: "n", Code: poise.DeviceIdleShort, Dim: "gpu", Text: "x", Ask: 3, Have: 2, Beyond: 1},
+		Misses:   []poise.Miss{{Node: "m", Code: poise.IdleShort, Dim: "cpu", Ask: 5, Have: 3, Beyond: 2}},
+		Helps:    []poise.Help{{Code: poise.IdleShort, Dim: "cpu", What: "w", Beyond: 2, Node: "m", Nodes: 3}},
 		Ranked:   []poise.Ranked{{Node: "n", Tier: 1, Loss: 0.5, Devices: []uint16{0}, Formula: "spread", Columns: []poise.Column{{Name: "cpu", Factor: 1, Weight: 2, Before: 3, After: 4, M1: 5, M2: 6}}, Seen: []poise.Reading{{Name: "a", Text: "b"}}}},
 		Refusals: []poise.Refusal{{Node: "n", Code: poise.NodeDrained, Dim: "d", Text: "t"}},
 		Quota:    &poise.QuotaMiss{Tenant: "t", Resource: "cpu", Used: 1, Ask: 2, Limit: 3, Withheld: 4},

@@ -44,13 +44,20 @@ func NewDecision(d *poise.Decision) *Decision {
 		Ranked:   each(d.Ranked, newRanked),
 		Refusals: each(d.Refusals, func(r poise.Refusal) Refusal { return Refusal{r.Node, reasons[r.Code], r.Dim, r.Text} }),
 	}
-	if m := d.Nearest; m != nil {
-		w.Nearest = &Miss{m.Node, reasons[m.Code], m.Dim, m.Text, m.Ask, m.Have, m.Beyond}
+	w.Misses = each(d.Misses, newMiss)
+	w.Helps = each(d.Helps, func(h poise.Help) Help { return Help{reasons[h.Code], h.Dim, h.What, h.Beyond, h.Node, h.Nodes} })
+	if d.Nearest != nil {
+		m := newMiss(*d.Nearest)
+		w.Nearest = &m
 	}
 	if q := d.Quota; q != nil {
 		w.Quota = &QuotaMiss{string(q.Tenant), q.Resource, q.Used, q.Ask, q.Limit, q.Withheld}
 	}
 	return w
+}
+
+func newMiss(m poise.Miss) Miss {
+	return Miss{m.Node, reasons[m.Code], m.Dim, m.Text, m.Ask, m.Have, m.Beyond}
 }
 
 func newRanked(r poise.Ranked) Ranked {
@@ -93,8 +100,16 @@ func (w *Decision) Poise() (*poise.Decision, error) {
 			return poise.Refusal{Node: r.Node, Code: code(r.Code), Dim: r.Dim, Text: r.Text}
 		}),
 	}
-	if m := w.Nearest; m != nil {
-		d.Nearest = &poise.Miss{Node: m.Node, Code: code(m.Code), Dim: m.Dim, Text: m.Text, Ask: m.Ask, Have: m.Have, Beyond: m.Beyond}
+	miss := func(m Miss) poise.Miss {
+		return poise.Miss{Node: m.Node, Code: code(m.Code), Dim: m.Dim, Text: m.Text, Ask: m.Ask, Have: m.Have, Beyond: m.Beyond}
+	}
+	d.Misses = each(w.Misses, miss)
+	d.Helps = each(w.Helps, func(h Help) poise.Help {
+		return poise.Help{Code: code(h.Code), Dim: h.Dim, What: h.What, Beyond: h.Beyond, Node: h.Node, Nodes: h.Nodes}
+	})
+	if w.Nearest != nil {
+		m := miss(*w.Nearest)
+		d.Nearest = &m
 	}
 	if q := w.Quota; q != nil {
 		d.Quota = &poise.QuotaMiss{Tenant: poise.TenantID(q.Tenant), Resource: q.Resource, Used: q.Used, Ask: q.Ask, Limit: q.Limit, Withheld: q.Withheld}

@@ -1,0 +1,66 @@
+package queue
+
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Ahead is what goes before a waiting job in the order of its queue.
+type Ahead struct {
+	Jobs   int           // how many, at most the limit that was given
+	More   bool          // there are more than that
+	First  []poise.JobID // the first few of those that were counted, in order
+	Parked int           // of Jobs, those that wait for an event that may help them
+}
+
+// firstAhead is how many jobs Ahead names.
+const firstAhead = 3
+
+// Ahead says which jobs go before a job, ready or parked; those that are delayed
+// take no part in the order until they are due. It is found along the heaps, so
+// it costs in the number of groups and of jobs that it counts, which limit
+// bounds. False means that the job is not here, or is delayed itself.
+func (q *Queue) Ahead(id poise.JobID, limit int) (Ahead, bool) {
+	j := q.jobs[id]
+	if j == nil || j.delayed() {
+		return Ahead{}, false
+	}
+	var a Ahead
+	var first []*job
+	groups := make([]*group, 0, len(q.ready)+len(q.parked))
+	groups = append(append(groups, q.ready...), q.parked...)
+	// The groups stand in an order that depends on what was popped before; what
+	// is counted, where that is bounded, must not.
+	slices.SortFunc(groups, func(g, h *group) int { return g.jobs[0].job.compare(h.jobs[0].job) })
+	for _, g := range groups {
+		before := g.ahead(j, nil, 0, limit-a.Jobs+1)
+		if a.Jobs+len(before) > limit {
+			a.More, before = true, before[:limit-a.Jobs]
+		}
+		a.Jobs += len(before)
+		if g.parked {
+			a.Parked += len(before)
+		}
+		first = append(first, before...)
+		slices.SortFunc(first, (*job).compare)
+		first = first[:min(len(first), firstAhead)]
+		if a.More {
+			break
+		}
+	}
+	for _, f := range first {
+		a.First = append(a.First, f.id)
+	}
+	return a, true
+}
+
+// ahead appends the jobs at and below position i that go before j, up to n in
+// all. Whoever does not go before j has nobody below that does.
+func (g *group) ahead(j *job, out []*job, i, n int) []*job {
+	if i >= len(g.jobs) || len(out) >= n || g.jobs[i].job.compare(j) >= 0 {
+		return out
+	}
+	out = append(out, g.jobs[i].job)
+	return g.ahead(j, g.ahead(j, out, 2*i+1, n), 2*i+2, n)
+}
