@@ -25,7 +25,7 @@ func checkPurity(p *pkg) []string {
 			switch {
 			case spec.Name != nil && spec.Name.Name == ".":
 				found = append(found, p.at(spec, "imports %s into its own names, which hides what it uses of it", importPath))
-			case importPath == "math/rand" && r.rand, strings.Contains(first, "."), slices.Contains(pureStd, importPath):
+			case importPath == "math/rand" && r.rand, importPath == "math/rand/v2" && r.pcg, strings.Contains(first, "."), slices.Contains(pureStd, importPath):
 			default:
 				found = append(found, p.at(spec, "imports %s, which the core may not: no clock, I/O, goroutine or global state there", importPath))
 			}
@@ -64,6 +64,8 @@ func impure(info *types.Info, n ast.Node) string {
 		switch {
 		case from == "math/rand" && !slices.Contains(seeded, name):
 			return "rand." + name + ", which draws from the global source,"
+		case from == "math/rand/v2" && name != "PCG" && name != "NewPCG":
+			return "rand." + name + ", which is not the source PCG itself,"
 		case from == "fmt" && (strings.HasPrefix(name, "Print") || strings.Contains(name, "Scan") && !strings.HasPrefix(name, "Ss")):
 			return "fmt." + name
 		}
@@ -107,4 +109,7 @@ func TestCheckPurity(t *testing.T) {
 	f("host/sim", `import "math/rand"; func f() int { return rand.Intn(3) }`, "rand.Intn, which draws from the global source")
 	f("host/sim", `import "math/rand"; func f(rand *rand.Rand) int { return rand.Intn(3) }`)
 	f("host/sim", `import "math/rand/v2"`, "imports math/rand/v2")
+	f("host/workload", `import "math/rand/v2"; func f(seed uint64) *rand.PCG { return rand.NewPCG(seed, 0) }`)
+	f("host/workload", `import "math/rand/v2"; func f() int { return rand.IntN(3) }`, "rand.IntN, which is not the source PCG itself")
+	f("host/workload", `import "math/rand"`, "imports math/rand")
 }

@@ -14,6 +14,7 @@ type rule struct {
 	may   []string // packages of Poise; anyCore stands for all below the line
 	third []string // modules
 	rand  bool     // may make a seeded math/rand.Rand: the published experiment needs Go's classic source
+	pcg   bool     // may make a seeded math/rand/v2.PCG, whose numbers no version of Go may change
 }
 
 const anyCore = "every package of the core"
@@ -51,6 +52,7 @@ var rules = map[string]rule{
 	"host/shadow":          {core: true, may: []string{"host/sched", "host/balance", "host/state", "host/poise", "host/resource"}},
 	"host/journal":         {core: true, may: []string{"host/model", "host/state", "host/poise"}},
 	"host/sim":             {core: true, may: []string{"host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
+	"host/workload":        {core: true, may: []string{"host/poise", "host/resource"}, pcg: true},
 	"host/sim/baseline":    {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},
 
 	// The purity line.

@@ -88,7 +88,11 @@ func (hollow) Import(importPath string) (*types.Package, error) {
 	if importPath == "unsafe" {
 		return types.Unsafe, nil
 	}
-	empty := types.NewPackage(importPath, path.Base(importPath))
+	name := path.Base(importPath)
+	if name == "v2" { // math/rand/v2 is package rand
+		name = path.Base(path.Dir(importPath))
+	}
+	empty := types.NewPackage(importPath, name)
 	empty.MarkComplete()
 	return empty, nil
 }

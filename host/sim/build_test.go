@@ -174,7 +174,7 @@ var fused = regexp.MustCompile(`([a-z_0-9]+\.go:\d+).*\s(?:V?FN?M(?:ADD|SUB)[A-Z
 
 // scorePackages are where a sum that rounds once instead of twice could change
 // a decision or a published figure.
-var scorePackages = []string{"host/balance", "host/model", "host/sched", "host/sim", "host/sim/baseline", "host/spectral", "host/state"}
+var scorePackages = []string{"host/balance", "host/model", "host/sched", "host/sim", "host/sim/baseline", "host/spectral", "host/state", "host/workload"}
 
 // No target may fuse a product and a sum in what scores: arm64 always would,
 // amd64 from v3 on.
