@@ -62,6 +62,8 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Job = string(b.Job.ID)
 	case poise.JobPlaced:
 		e.Job, e.Node = string(b.Placement.Job), b.Placement.Node
+	case poise.GangPlaced:
+		e.Job, e.Node = string(b.Placements[0].Job), b.Placements[0].Node
 	case poise.JobFinished:
 		e.Job = string(b.Job)
 	case poise.JobRequeued:

@@ -41,6 +41,8 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 		return b.Job.Tenant == s.tenant, nil
 	case poise.JobPlaced:
 		return s.owns(ctx, b.Placement.Job)
+	case poise.GangPlaced:
+		return s.owns(ctx, b.Placements[0].Job) // all are of one tenant
 	case poise.JobFinished:
 		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)

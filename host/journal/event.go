@@ -37,6 +37,7 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.NodeLeft{}.EventKind():      read[poise.NodeLeft],
 	poise.JobSubmitted{}.EventKind():  read[poise.JobSubmitted],
 	poise.JobPlaced{}.EventKind():     read[poise.JobPlaced],
+	poise.GangPlaced{}.EventKind():    read[poise.GangPlaced],
 	poise.JobFinished{}.EventKind():   read[poise.JobFinished],
 	poise.JobRequeued{}.EventKind():   read[poise.JobRequeued],
 	poise.JobWithdrawn{}.EventKind():  read[poise.JobWithdrawn],

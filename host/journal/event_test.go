@@ -34,6 +34,8 @@ func bodies(t *testing.T) []poise.Body {
 		Selectors:   []poise.Selector{{Key: "zone", Op: poise.In, Values: []string{"a"}}},
 		Tolerations: []poise.Toleration{{Key: "k", Exists: true}},
 	}
+	member := job
+	member.Tasks, member.Gang = 3, &poise.Gang{ID: "g", Size: 3, Min: 2, Index: 1, Topology: &poise.Topology{Key: "rack", Mode: poise.TopologySpread, MaxSkew: 1}}
 	return []poise.Body{
 		poise.NodeJoined{Node: node("a")},
 		poise.NodeChanged{Node: node("a")},
@@ -57,6 +59,8 @@ func bodies(t *testing.T) []poise.Body {
 		poise.PolicyQuarantined{Tenant: "t", Quarantined: true},
 		poise.TenantSet{Tenant: poise.Tenant{ID: "t", Signed: true, Keys: []string{"RW"}}},
 		poise.TenantRemoved{Tenant: "t"},
+		poise.JobSubmitted{Job: member},
+		poise.GangPlaced{Placements: []poise.Placement{{Job: "j", Node: "a", Devices: []uint16{0, 31}}, {Job: "k", Node: "b"}}},
 	}
 }
 
@@ -93,7 +97,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	f(Entry{Index: 7, Kind: "node-left", Schema: 2, Body: []byte(`{}`)}, `event 7 "node-left": schema: 2, expected 1`)
-	f(Entry{Kind: "node-exploded", Schema: 1, Body: []byte(`{}`)}, "expected one of [job-finished")
+	f(Entry{Kind: "node-exploded", Schema: 1, Body: []byte(`{}`)}, "expected one of [gang-placed job-finished")
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":"a","Colour":1}`)}, `unknown field "Colour"`)
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":"a"} x`)}, "more text")
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":`)}, "body")

@@ -18,6 +18,7 @@ func TestEventKinds(t *testing.T) {
 	f(NodeLeft{}, "node-left")
 	f(JobSubmitted{}, "job-submitted")
 	f(JobPlaced{}, "job-placed")
+	f(GangPlaced{}, "gang-placed")
 	f(JobFinished{}, "job-finished")
 	f(JobRequeued{}, "job-requeued")
 	f(JobWithdrawn{}, "job-withdrawn")

@@ -27,7 +27,7 @@ type Job struct {
 	Name        string // what people call it; several jobs may share one
 	Tenant      TenantID
 	Priority    int32 // larger is more urgent
-	Tasks       int32 // how many equal tasks; 1 until gangs are placed
+	Tasks       int32 // how many tasks start with it, itself included: Gang.Size, or 1
 	Request     Request
 	Selectors   []Selector
 	Tolerations []Toleration
@@ -35,6 +35,7 @@ type Job struct {
 	// After are jobs that are known and that end before this one is tried. What
 	// their outcome means for it is for whoever ends them to say.
 	After []JobID `json:",omitempty"`
+	Gang  *Gang   `json:",omitempty"` // that the job is a member of, nil = of none
 }
 
 // Request is what one task of a job needs.
@@ -70,8 +71,15 @@ func (j *Job) Validate() error {
 	if err := validName(op, "tenant", string(j.Tenant)); err != nil {
 		return err
 	}
-	if j.Tasks != 1 {
-		return invalid(op, fmt.Sprintf("tasks: %d, expected 1: gangs are not placed yet", j.Tasks))
+	tasks := int32(1)
+	if j.Gang != nil {
+		if err := j.Gang.Validate(op); err != nil {
+			return err
+		}
+		tasks = j.Gang.Size
+	}
+	if j.Tasks != tasks {
+		return invalid(op, fmt.Sprintf("tasks: %d, expected %d", j.Tasks, tasks))
 	}
 	if j.RunTime < 0 {
 		return invalid(op, fmt.Sprintf("run_time: %d ms, expected 0 or more", j.RunTime))

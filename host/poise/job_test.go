@@ -61,7 +61,7 @@ func TestJobValidate(t *testing.T) {
 	f(`job "j1": name: "\x7f" has a space or control character at byte 0, expected none`, func(j *Job) { j.Name = "\x7f" })
 	f(`job "j1": tenant: "ü\xff", expected valid UTF-8`, func(j *Job) { j.Tenant = "ü\xff" })
 	for _, tasks := range []int32{0, 2, -1} {
-		f(fmt.Sprintf(`job "j1": tasks: %d, expected 1: gangs are not placed yet`, tasks), func(j *Job) { j.Tasks = tasks })
+		f(fmt.Sprintf(`job "j1": tasks: %d, expected 1`, tasks), func(j *Job) { j.Tasks = tasks })
 	}
 	f(`job "j1": run_time: -1 ms, expected 0 or more`, func(j *Job) { j.RunTime = -1 })
 

@@ -20,6 +20,9 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 			return notFound(fmt.Sprintf("submit job %q", j.ID), fmt.Sprintf("after: %q: no job that waits or runs", id))
 		}
 	}
+	if detail := s.contradiction(j); detail != "" {
+		return conflict(fmt.Sprintf("submit job %q", j.ID), detail)
+	}
 	s.symbols.intern(string(j.Tenant))
 	s.symbols.internDevice(j.Request.Device.Kind, j.Request.Device.Models)
 	s.live.symbols = s.symbols.texts
@@ -27,8 +30,9 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 	s.live.arrivals = s.demand.arrivals
 	s.jobs[j.ID] = &Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks,
-		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j),
+		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j), Gang: j.Gang,
 	}
+	s.join(s.jobs[j.ID])
 	s.comeAfter(s.jobs[j.ID], j.After)
 	return nil
 }
@@ -40,57 +44,82 @@ func (s *State) comeAfter(j *Job, after []poise.JobID) {
 	}
 }
 
+func placeOp(id poise.JobID, node string) string {
+	return fmt.Sprintf("place job %q on node %q", id, node)
+}
+
 func (s *State) placeJob(p *poise.Placement, at poise.Time) error {
-	op := func() string { return fmt.Sprintf("place job %q on node %q", p.Job, p.Node) }
-	j := s.jobs[p.Job]
-	if j == nil {
-		return notFound(op(), "no such job")
+	j, row, err := s.placeable(p)
+	if err != nil {
+		return err
 	}
-	if j.task != nil {
-		return conflict(op(), "the job is placed already, expected a waiting job")
+	if !s.Alone(j) {
+		return conflict(placeOp(p.Job, p.Node), fmt.Sprintf("gang %q has not started, expected its first %d members together", j.Gang.ID, j.Gang.Least()))
 	}
-	if len(j.After) > 0 {
-		return conflict(op(), fmt.Sprintf("the job comes after %q, expected it to have ended", j.After[0]))
+	if detail := s.live.misfit(row, j.Shape, p.Devices); detail != "" {
+		return conflict(placeOp(p.Job, p.Node), detail)
 	}
-	row, ok := s.rowOf[p.Node]
-	if !ok {
-		return notFound(op(), "no such node")
-	}
-	if detail := s.misfit(row, j.Shape, p.Devices); detail != "" {
-		return conflict(op(), detail)
-	}
-	t := &Task{
-		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(p.Devices), Placed: at,
-		row: row, incarnation: s.live.Incarnation(row),
-	}
-	hot := s.hotPage(row)
-	i := row & pageMask
-	for _, a := range j.Shape.Request.Amounts {
-		if a.Value > 0 {
-			hot.allocated[s.cell(a.Name, i)] += a.Value
-		}
-	}
-	takeDevices(hot.free[int(i)*hot.stride:][:s.live.Devices(row)], t)
-	hot.tasks[i] = &TaskList{Task: t, Next: hot.tasks[i]}
-	hot.running[i]++
-	j.task = t
-	s.charge(t, 1)
-	s.touch(hot, row)
+	s.hold(j, row, p.Devices, at)
 	return nil
 }
 
+// placeable gives the job and the row of a placement, whether or not it fits.
+func (s *State) placeable(p *poise.Placement) (*Job, uint32, error) {
+	j := s.jobs[p.Job]
+	if j == nil {
+		return nil, 0, notFound(placeOp(p.Job, p.Node), "no such job")
+	}
+	if j.task != nil {
+		return nil, 0, conflict(placeOp(p.Job, p.Node), "the job is placed already, expected a waiting job")
+	}
+	if len(j.After) > 0 {
+		return nil, 0, conflict(placeOp(p.Job, p.Node), fmt.Sprintf("the job comes after %q, expected it to have ended", j.After[0]))
+	}
+	row, ok := s.rowOf[p.Node]
+	if !ok {
+		return nil, 0, notFound(placeOp(p.Job, p.Node), "no such node")
+	}
+	return j, row, nil
+}
+
+// hold takes what the job asks for from a row on which it fits.
+func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
+	t := &Task{
+		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at,
+		row: row, incarnation: s.live.Incarnation(row),
+	}
+	hot := s.hotPage(row)
+	s.live.hold(hot, t)
+	j.task = t
+	s.began(j)
+	s.charge(t, 1)
+	s.touch(hot, row)
+}
+
+// hold writes a task into the page of its row.
+func (s *Snapshot) hold(hot *hotPage, t *Task) {
+	i := t.row & pageMask
+	for _, a := range t.Shape.Request.Amounts {
+		if a.Value > 0 {
+			hot.allocated[slices.Index(s.dims, a.Name)<<pageShift|int(i)] += a.Value
+		}
+	}
+	takeDevices(hot.free[int(i)*hot.stride:][:s.Devices(t.row)], t)
+	hot.tasks[i] = &TaskList{Task: t, Next: hot.tasks[i]}
+	hot.running[i]++
+}
+
 // misfit says why the request does not fit into what is idle on the row, or "".
-func (s *State) misfit(row uint32, shape *Shape, devices []uint16) string {
+func (s *Snapshot) misfit(row uint32, shape *Shape, devices []uint16) string {
 	for _, a := range shape.Request.Amounts {
 		if a.Value == 0 {
 			continue
 		}
-		dim, ok := s.dims.Index(a.Name)
-		if !ok || s.live.Idle(row, dim) < a.Value {
-			idle := int64(0)
-			if ok {
-				idle = s.live.Idle(row, dim)
-			}
+		idle := int64(0)
+		if dim := slices.Index(s.dims, a.Name); dim >= 0 {
+			idle = s.Idle(row, dim)
+		}
+		if idle < a.Value {
 			return fmt.Sprintf("%s: request %s, idle %s", a.Name, resource.Format(a.Name, a.Value), resource.Format(a.Name, idle))
 		}
 	}
@@ -98,10 +127,10 @@ func (s *State) misfit(row uint32, shape *Shape, devices []uint16) string {
 	if len(devices) != int(ask.Count) {
 		return fmt.Sprintf("devices: %d given, expected %d", len(devices), ask.Count)
 	}
-	if ask.Count > 0 && s.live.kinds[s.live.Kind(row)] != ask.Kind {
-		return fmt.Sprintf("devices: kind %q, expected %q", s.live.kinds[s.live.Kind(row)], ask.Kind)
+	if ask.Count > 0 && s.kinds[s.Kind(row)] != ask.Kind {
+		return fmt.Sprintf("devices: kind %q, expected %q", s.kinds[s.Kind(row)], ask.Kind)
 	}
-	free := s.live.Free(row)
+	free := s.Free(row)
 	for k, d := range devices {
 		if k > 0 && devices[k-1] >= d {
 			return fmt.Sprintf("devices: %d after %d, expected ascending indexes", d, devices[k-1])
@@ -135,6 +164,7 @@ func (s *State) requeueJob(id poise.JobID) error {
 		return conflict(fmt.Sprintf("requeue job %q", id), "the job waits, expected a placed job")
 	}
 	s.releaseTask(j)
+	s.waitsAgain(j)
 	return nil
 }
 
@@ -163,6 +193,7 @@ func (s *State) forget(j *Job) {
 			delete(s.later, id)
 		}
 	}
+	s.leave(j)
 	s.shapes.release(j.Shape)
 	delete(s.jobs, j.ID)
 }
@@ -183,6 +214,9 @@ func without(ids []poise.JobID, id poise.JobID) []poise.JobID {
 func (s *State) releaseTask(j *Job) {
 	t := j.task
 	j.task = nil
+	if g := s.GangOf(j); g != nil {
+		g.running--
+	}
 	if !s.live.Present(t.row) || s.live.Incarnation(t.row) != t.incarnation {
 		return
 	}

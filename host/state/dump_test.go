@@ -104,6 +104,9 @@ func dumpState(s *State) string {
 		jobs = append(jobs, line)
 	}
 	slices.Sort(jobs)
+	for _, g := range s.Gangs() {
+		jobs = append(jobs, fmt.Sprintf("gang %s of %s: %+v, started %v, %d came, %d run of %d", g.Spec.ID, g.Tenant, g.Spec, g.Started, g.arrived, g.running, len(g.members)))
+	}
 	fmt.Fprintf(&b, "%s\ndemand %v", strings.Join(jobs, "\n"), s.Demand())
 	return b.String()
 }

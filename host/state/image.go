@@ -20,6 +20,7 @@ type Image struct {
 	FreeRows                        []uint32
 	Nodes                           []NodeImage // by row
 	Jobs                            []JobImage  // by arrival
+	Gangs                           []GangImage `json:",omitempty"` // by tenant and id
 	Seen                            []SeenImage
 	Profiles                        []*poise.Profile
 	Demand                          *poise.Demand
@@ -65,7 +66,7 @@ func (s *State) Image() *Image {
 		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
 		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
 		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
-		Policies: s.policies.image(),
+		Policies: s.policies.image(), Gangs: s.gangImages(),
 	}
 	for key := range s.symbols.keys {
 		im.SymbolKeys = append(im.SymbolKeys, key)
@@ -134,7 +135,7 @@ func (j *Job) Spec() poise.Job {
 	return poise.Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
 		Request: cloneRequest(&j.Shape.Request), Selectors: slices.Clone(j.Shape.Selectors), Tolerations: slices.Clone(j.Shape.Tolerations),
-		After: slices.Clone(j.After),
+		After: slices.Clone(j.After), Gang: j.Gang,
 	}
 }
 
@@ -250,12 +251,22 @@ func (s *State) placeJobs(im *Image) error {
 		}
 		j := &Job{
 			ID: e.Job.ID, Name: e.Job.Name, Tenant: e.Job.Tenant, Priority: e.Job.Priority, Tasks: e.Job.Tasks,
-			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job),
+			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job), Gang: e.Job.Gang,
 		}
+		if detail := s.contradiction(&e.Job); detail != "" {
+			return broken("job %q: %s", e.Job.ID, detail)
+		}
+		s.join(j)
 		if t := e.Task; t != nil {
 			j.task = &Task{Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: t.Devices, Placed: t.Placed, row: t.Row, incarnation: t.Incarnation}
 		}
 		s.jobs[j.ID] = j
+		if j.task != nil {
+			s.began(j)
+		}
+	}
+	if err := s.placeGangs(im.Gangs); err != nil {
+		return err
 	}
 	for i := range im.Jobs { // by arrival, as they came
 		e := &im.Jobs[i].Job

@@ -15,6 +15,7 @@ type Job struct {
 	Seq       uint64 // arrival sequence, from 1
 	Shape     *Shape
 	After     []poise.JobID // known jobs that have to end before; it is not to be tried
+	Gang      *poise.Gang   // that it is a member of, nil = of none; immutable
 
 	task *Task // where it runs, nil while it waits
 }

@@ -41,6 +41,7 @@ type Snapshot struct {
 	classes     poise.ModelRecord
 	arrivals    uint64
 	joins       uint64
+	tried       *tried // of a Trial, nil for any other
 }
 
 // Rows is the number of rows, those without a node included.
@@ -231,7 +232,7 @@ func (s *Snapshot) Running(row uint32) int { return int(s.hot[row>>pageShift].ru
 // Tasks is the list of tasks on the row's node, the latest first.
 func (s *Snapshot) Tasks(row uint32) *TaskList { return s.hot[row>>pageShift].tasks[row&pageMask] }
 
-// ChangesSince gives the rows that changed after version, in order and with
+// ChangesSince gives the rows that events changed after version, in order and with
 // repetitions, and whether the log reaches back that far. Where it does not,
 // every row may have changed.
 func (s *Snapshot) ChangesSince(version uint64) (rows []uint32, ok bool) {

@@ -35,6 +35,7 @@ type State struct {
 	symbols    symbols
 	policies   *Policies
 	usage      usage
+	gangs      map[gangKey]*Gang
 	index      uint64
 }
 
@@ -59,7 +60,7 @@ func New(s Settings) (*State, error) {
 		jobs:    map[poise.JobID]*Job{},
 		later:   map[poise.JobID][]poise.JobID{},
 		shapes:  shapes{byKey: map[string]*Shape{}},
-		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(),
+		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(), gangs: map[gangKey]*Gang{},
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}, nil
 }
@@ -94,7 +95,7 @@ func (s *State) Draft(j *poise.Job, at poise.Time) (*Job, error) {
 	s.shapes.release(shape)
 	return &Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
-		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape,
+		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape, Gang: j.Gang,
 	}, nil
 }
 
@@ -162,6 +163,8 @@ func (s *State) apply(ev poise.Event) error {
 		return s.submitJob(&b.Job, ev.At)
 	case poise.JobPlaced:
 		return s.placeJob(&b.Placement, ev.At)
+	case poise.GangPlaced:
+		return s.placeGang(&b, ev.At)
 	case poise.JobFinished:
 		return s.finishJob(b.Job)
 	case poise.JobRequeued:
