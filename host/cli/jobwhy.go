@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +49,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 			reason = ": " + cell(text)
 		}
 		_, err := fmt.Fprintf(out, "job %s (id %s) is %s, and nothing was decided on it yet%s\n", cell(w.Job.Name), cell(w.Job.ID), w.Job.State, reason)
-		return err
+		return errors.Join(err, printStanding(out, w))
 	}
 	d, err := w.Decision.Poise()
 	if err != nil {
@@ -68,6 +70,9 @@ func printWhy(out io.Writer, w *client.Why) error {
 	if err := report.Why(out, job, d, w.Attempt, w.Job.Attempts); err != nil {
 		return err
 	}
+	if err := printStanding(out, w); err != nil {
+		return err
+	}
 	switch {
 	case w.Waits != "":
 		_, err = fmt.Fprintf(out, "\nnothing is planned now: %s\n", cell(w.Waits))
@@ -76,5 +81,35 @@ func printWhy(out io.Writer, w *client.Why) error {
 	case w.Job.State == client.Waiting && w.Job.Reason != "" && d.Verdict == poise.Placed:
 		_, err = fmt.Fprintf(out, "\nsince then the job waits again: %s\n", cell(w.Job.Reason))
 	}
+	return err
+}
+
+// printStanding says where a job stands in the queue.
+func printStanding(out io.Writer, w *client.Why) error {
+	q := w.Queue
+	if q == nil {
+		return nil
+	}
+	text := "it is the first of its tenant"
+	if q.Ahead > 0 {
+		count, names := fmt.Sprint(q.Ahead), make([]string, len(q.First))
+		if q.More {
+			count = "more than " + count
+		}
+		for i, name := range q.First {
+			names[i] = cell(name)
+		}
+		text = fmt.Sprintf("%s of its tenant go first: %s", count, strings.Join(names, ", "))
+		if q.Ahead > len(q.First) {
+			text += ", …"
+		}
+	}
+	switch {
+	case q.Tenants > 0:
+		text += fmt.Sprintf("; it is the turn of %d other tenants first, and %d jobs of others wait", q.Tenants, q.Waiting)
+	case q.OthersFirst:
+		text += "; it is the turn of other tenants first"
+	}
+	_, err := fmt.Fprintf(out, "\nin the queue: %s\n", text)
 	return err
 }

@@ -26,6 +26,9 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 	w := client.Why{Job: j}
 	if j.State == client.Waiting {
 		w.Waits = d.board.rests.reason(poise.TenantID(row.Tenant), d.core.now())
+		if w.Queue, err = d.standing(ctx, poise.JobID(row.ID)); err != nil {
+			return w, err
+		}
 	}
 	now, err := d.attempt(ctx, row.ID)
 	if err != nil {
@@ -42,6 +45,22 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 		w.Attempt = w.Job.Attempts
 	}
 	return w, nil
+}
+
+// standing gives where a job stands in the queue, nil where it has no place there.
+func (d *Daemon) standing(ctx context.Context, id poise.JobID) (*client.Standing, error) {
+	var s *client.Standing
+	return s, d.do(ctx, func(c *core) error {
+		at, ok := c.loop.Standing(id)
+		if !ok {
+			return nil
+		}
+		s = &client.Standing{Ahead: at.Jobs, More: at.More, OthersFirst: at.Tenants > 0, Tenants: at.Tenants, Waiting: at.Waiting}
+		for _, first := range at.First {
+			s.First = append(s.First, c.jobs[first].spec.Job.Name)
+		}
+		return nil
+	})
 }
 
 // decided gives the latest decision on a job that the history has, and when it

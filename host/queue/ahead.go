@@ -64,3 +64,22 @@ func (g *group) ahead(j *job, out []*job, i, n int) []*job {
 	out = append(out, g.jobs[i].job)
 	return g.ahead(j, g.ahead(j, out, 2*i+1, n), 2*i+2, n)
 }
+
+// First gives the first job in order, ready or parked; false where there is none.
+func (q *Queue) First() (Head, bool) {
+	var first *job
+	for _, groups := range [][]*group{q.ready, q.parked} {
+		for _, g := range groups {
+			if j := g.jobs[0].job; first == nil || j.compare(first) < 0 {
+				first = j
+			}
+		}
+	}
+	return Head{first}, first != nil
+}
+
+// Head gives a job that waits, ready or parked, as the head that it may become.
+func (q *Queue) Head(id poise.JobID) (Head, bool) {
+	j := q.jobs[id]
+	return Head{j}, j != nil && !j.delayed()
+}

@@ -72,6 +72,17 @@ type Why struct {
 	At       time.Time `json:"at,omitzero"`
 	Decision *Decision `json:"decision,omitempty" doc:"Nothing where no attempt was made yet"`
 	Waits    string    `json:"waits,omitempty" doc:"Why no job of the tenant is planned now"`
+	Queue    *Standing `json:"queue,omitempty" doc:"Where it stands in the queue, while it waits there"`
+}
+
+// Standing is where a job stands in the queue.
+type Standing struct {
+	Ahead       int      `json:"ahead" doc:"How many jobs of its tenant go before it"`
+	More        bool     `json:"more,omitempty" doc:"There are more than that"`
+	First       []string `json:"first,omitempty" doc:"Names of the first of them, in order"`
+	OthersFirst bool     `json:"others_first" doc:"It is the turn of other tenants first"`
+	Tenants     int      `json:"tenants,omitempty" doc:"Of how many; for operators"`
+	Waiting     int      `json:"waiting,omitempty" doc:"How many jobs of other tenants wait in all; for operators"`
 }
 
 // LogOptions say what of a task's output is wanted.
