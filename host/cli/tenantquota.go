@@ -21,8 +21,11 @@ func newTenantQuota(s Streams, r *remote) *cobra.Command {
 		Use: "quota TENANT [flags]", Short: "Show or set what part of the fleet a tenant gets", Args: named("tenant", 1),
 		Long: "Show what part of the fleet a tenant gets and has, or set it. Fair share orders tenants by the\n" +
 			"largest part that each holds of any resource, divided by its weight; who stays within what is\n" +
-			"guaranteed goes before who does not. Nothing that runs is stopped by a quota.",
-		Example: "  poise tenant quota acme --weight 2 --set cpu=guaranteed:64,limit:128 --set gpu=limit:8\n" +
+			"guaranteed goes before who does not. Nothing that runs is stopped by a quota.\n\n" +
+			"A resource is a dimension (cpu), a kind of device (gpu), the devices of one model (gpu/H100), or\n" +
+			"what the nodes of one class have of either (cpu@cpu-highmem, gpu@gpu-g2-8x). A tenant at its limit\n" +
+			"of a model or a class goes to other nodes.",
+		Example: "  poise tenant quota acme --weight 2 --set cpu=guaranteed:64,limit:128 --set gpu/H100=limit:8\n" +
 			"  poise tenant quota acme --unset gpu",
 		ValidArgsFunction: r.complete(1, tenantNames),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,11 +3,21 @@ package poise
 import (
 	"fmt"
 	"slices"
+	"strings"
+)
+
+// What stands between a resource and the pool of nodes that a quota is for.
+const (
+	ModelMark = "/"
+	ClassMark = "@"
 )
 
 // Quota is what a tenant may hold of one resource, with the tenants under it: a
 // dimension in base units, a kind of device in milli-devices.
 type Quota struct {
+	// Resource is a dimension or a kind of device, or the part of it in one pool
+	// of nodes: KIND/MODEL, the devices of a model, or NAME@CLASS, what nodes of a
+	// class have.
 	Resource string
 	// Guaranteed is what the tenant can count on. It goes before those who hold
 	// more than theirs.
@@ -23,6 +33,9 @@ type Quota struct {
 func (q *Quota) Validate(op string) error {
 	if err := validName(op, "quota: resource", q.Resource); err != nil {
 		return err
+	}
+	if name, class, ok := strings.Cut(q.Resource, ClassMark); ok && (name == "" || class == "" || strings.Contains(class, ClassMark)) {
+		return invalid(op, fmt.Sprintf("quota: resource: %q, expected a dimension, a device kind, KIND%sMODEL or NAME%sCLASS", q.Resource, ModelMark, ClassMark))
 	}
 	field := func(name string, v, least, most int64) error {
 		if v < least || v > most {

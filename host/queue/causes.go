@@ -46,6 +46,8 @@ func CauseOf(r poise.Reason) Causes {
 		return Marked
 	case poise.PolicyRefused, poise.PolicyFaulted:
 		return ^Causes(0) // nobody but the policy knows what would help
+	case poise.PoolOverQuota:
+		return Quota
 	default:
 		return Described
 	}

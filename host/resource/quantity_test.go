@@ -254,7 +254,7 @@ func TestParseDevices(t *testing.T) {
 func TestUnitOf(t *testing.T) {
 	for name, want := range map[string]Unit{
 		"memory": Bytes, "storage": Bytes, "ephemeral-storage": Bytes, "hugepages-2Mi": Bytes, "hugepages-1Gi": Bytes,
-		"cpu": Milli, "gpu": Milli, "pods": Milli, "hugepages": Milli, "Memory": Milli, "nvidia.com/gpu": Milli, "": Milli,
+		"memory@cpu-highmem": Bytes, "cpu@cpu-highmem": Milli, "cpu": Milli, "gpu": Milli, "pods": Milli, "hugepages": Milli, "Memory": Milli, "nvidia.com/gpu": Milli, "": Milli,
 	} {
 		if got := UnitOf(name); got != want {
 			t.Errorf("UnitOf(%q) = %d, expected %d", name, got, want)

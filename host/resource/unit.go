@@ -16,7 +16,9 @@ const (
 // every hugepages- size. Everything else, cpu included, is in milli-units, so
 // that no list of names has to be kept and a new resource needs no setting; an
 // unknown one that holds bytes is exact too, up to 9.2 P.
+// Of NAME@CLASS, the part of a dimension that one class of nodes has, NAME says.
 func UnitOf(name string) Unit {
+	name, _, _ = strings.Cut(name, "@")
 	switch name {
 	case "memory", "storage", "ephemeral-storage":
 		return Bytes

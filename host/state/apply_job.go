@@ -86,7 +86,7 @@ func (s *State) placeable(p *poise.Placement) (*Job, uint32, error) {
 func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	t := &Task{
 		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at,
-		row: row, incarnation: s.live.Incarnation(row),
+		pool: s.live.pool(row), row: row, incarnation: s.live.Incarnation(row),
 	}
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)

@@ -109,9 +109,11 @@ func (s *State) buildModel(b *poise.ModelBuilt) error {
 		row := s.rowOf[b.Labels[i].Node]
 		hot, cold := s.hotPage(row), s.coldPage(row)
 		id := *cold.ident[row&pageMask]
+		s.countPools(row, -1)
 		id.labels, id.described = slices.Clone(b.Labels[i].Labels), s.live.version+1
 		s.internLabels(id.labels)
 		cold.ident[row&pageMask] = &id
+		s.countPools(row, 1)
 		s.touch(hot, row)
 	}
 	return nil

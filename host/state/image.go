@@ -51,6 +51,7 @@ type TaskImage struct {
 	Incarnation uint64
 	Devices     []uint16
 	Placed      poise.Time
+	Pool        *PoolImage `json:",omitempty"` // nil in what earlier versions kept
 }
 
 // SeenImage is one count of the demand.
@@ -125,7 +126,7 @@ func (s *Snapshot) NodeOf(row uint32) poise.Node {
 func (j *Job) image() JobImage {
 	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq}
 	if t := j.task; t != nil {
-		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed}
+		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image()}
 	}
 	return im
 }
@@ -258,7 +259,10 @@ func (s *State) placeJobs(im *Image) error {
 		}
 		s.join(j)
 		if t := e.Task; t != nil {
-			j.task = &Task{Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: t.Devices, Placed: t.Placed, row: t.Row, incarnation: t.Incarnation}
+			j.task = &Task{
+				Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: t.Devices, Placed: t.Placed,
+				pool: s.poolOf(t), row: t.Row, incarnation: t.Incarnation,
+			}
 		}
 		s.jobs[j.ID] = j
 		if j.task != nil {

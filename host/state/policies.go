@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/poise-sched/poise/host/poise"
 )
@@ -21,6 +22,7 @@ type Policies struct {
 	stacks    map[poise.TenantID][]*poise.Activation // "" is the cluster's; the last one is in force
 	nested    bool                                   // some tenant has a parent
 	quotas    bool                                   // some tenant has a quota
+	pools     []string                               // resources of quotas that may be of a pool, sorted
 }
 
 // NewPolicies gives policies with nothing in force.
@@ -33,7 +35,7 @@ func (s *State) Policies() *Policies { return s.policies }
 
 // Clone gives policies that Apply may change.
 func (p *Policies) Clone() *Policies {
-	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks), nested: p.nested, quotas: p.quotas}
+	return &Policies{scheduler: p.scheduler, tenants: maps.Clone(p.tenants), stacks: maps.Clone(p.stacks), nested: p.nested, quotas: p.quotas, pools: p.pools}
 }
 
 // Scheduler gives how nodes are ranked without a plugin, nil before it was set.
@@ -150,11 +152,18 @@ func (p *Policies) setTenant(t poise.Tenant) error {
 // survey works out what most installations do not have, so that they do not pay
 // for it.
 func (p *Policies) survey() {
-	p.nested, p.quotas = false, false
+	p.nested, p.quotas, p.pools = false, false, nil
 	for _, t := range p.tenants {
 		p.nested = p.nested || t.Parent != ""
 		p.quotas = p.quotas || len(t.Quotas) > 0
+		for i := range t.Quotas {
+			if name := t.Quotas[i].Resource; strings.Contains(name, poise.ModelMark) || strings.Contains(name, poise.ClassMark) {
+				p.pools = append(p.pools, name)
+			}
+		}
 	}
+	slices.Sort(p.pools)
+	p.pools = slices.Compact(p.pools)
 }
 
 func noPolicy(op string, tenant poise.TenantID) error {
@@ -216,7 +225,8 @@ func (s *State) applyPolicy(ev poise.Event) error {
 		s.demand.halfLife = next.scheduler.HalfLife
 	}
 	if _, ok := ev.Body.(poise.TenantSet); ok {
-		s.recharge() // it may have another parent
+		s.recharge() // it may have another parent, and quotas of other pools
+		s.recount()
 	}
 	return nil
 }

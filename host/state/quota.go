@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
@@ -64,9 +65,9 @@ func (s *State) withheld(id poise.TenantID, name string, used, ask int64) *poise
 		return nil
 	}
 	var all sum
-	for other, held := range s.usage.tenants {
-		if t := s.policies.tenants[other]; (t == nil || t.Parent == "") && held[name] != nil {
-			all.add(held[name].amount())
+	for other := range s.usage.tenants {
+		if t := s.policies.tenants[other]; t == nil || t.Parent == "" {
+			all.add(s.Used(other, name))
 		}
 	}
 	total := s.Total(name)
@@ -91,11 +92,17 @@ func (s *State) Within(tenant poise.TenantID, j *Job) bool {
 	if t == nil || len(t.Quotas) == 0 {
 		return false
 	}
-	within := func(name string, ask int64) bool {
-		q := t.Quota(name)
-		return ask == 0 || q != nil && s.Used(tenant, name) <= q.Guaranteed-ask
-	}
 	r := &j.Shape.Request
+	within := func(name string, ask int64) bool {
+		if ask == 0 {
+			return true
+		}
+		q := t.Quota(name)
+		if q == nil {
+			q = poolQuota(t, j.Shape, name)
+		}
+		return q != nil && s.Used(tenant, q.Resource) <= q.Guaranteed-ask
+	}
 	for _, a := range r.Amounts {
 		if !within(a.Name, a.Value) {
 			return false
@@ -117,19 +124,23 @@ func (s *State) QuotaWarnings() []string {
 				warnings = append(warnings, fmt.Sprintf("tenant %q holds %s of %s, more than its limit of %s: nothing is stopped, nothing more is placed",
 					t.ID, resource.Format(q.Resource, used), q.Resource, resource.Format(q.Resource, q.Limit)))
 			}
-			if t.Parent != "" {
-				continue
-			}
 			if guaranteed[q.Resource] == nil {
+				guaranteed[q.Resource] = &sum{}
 				order = append(order, q.Resource)
 			}
-			into(guaranteed, q.Resource, q.Guaranteed)
+			if t.Parent == "" {
+				guaranteed[q.Resource].add(q.Guaranteed)
+			}
 		}
 	}
 	for _, name := range order {
-		if sum, has := guaranteed[name].amount(), s.Total(name); sum > has {
+		all, has := guaranteed[name].amount(), s.Total(name)
+		if has == 0 && slices.Contains(s.policies.pools, name) {
+			warnings = append(warnings, fmt.Sprintf("%s: no node has it, expected a device model or a class of the fleet", name))
+		}
+		if all > has {
 			warnings = append(warnings, fmt.Sprintf("%s: %s are guaranteed, the fleet has %s: not all guarantees can hold at once",
-				name, resource.Format(name, sum), resource.Format(name, has)))
+				name, resource.Format(name, all), resource.Format(name, has)))
 		}
 	}
 	return warnings

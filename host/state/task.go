@@ -10,6 +10,7 @@ type Task struct {
 	Devices []uint16 // indexes of the devices held, ascending
 	Placed  poise.Time
 
+	pool        pool // that it was placed in
 	row         uint32
 	incarnation uint64
 }

@@ -41,6 +41,7 @@ type usage struct {
 	own     map[poise.TenantID]map[string]*sum // by the tenant's own tasks
 	tenants map[poise.TenantID]map[string]*sum // and by those of the tenants under it
 	known   map[shareOf]share                  // worked out since anything in it changed
+	pools   pools
 }
 
 // shareOf names a share: a tenant's with or without those under it.
@@ -55,16 +56,18 @@ type share struct {
 }
 
 func newUsage() usage {
-	return usage{total: map[string]*sum{}, own: map[poise.TenantID]map[string]*sum{}, tenants: map[poise.TenantID]map[string]*sum{}, known: map[shareOf]share{}}
+	return usage{total: map[string]*sum{}, own: map[poise.TenantID]map[string]*sum{}, tenants: map[poise.TenantID]map[string]*sum{}, known: map[shareOf]share{}, pools: newPools()}
 }
 
 // Total is what the present nodes have of a resource together.
-func (s *State) Total(resource string) int64 { return s.usage.total[resource].amount() }
+func (s *State) Total(resource string) int64 {
+	return both(s.usage.total[resource], s.usage.pools.total[resource])
+}
 
 // Used is what a tenant's tasks hold of a resource, with those of the tenants
 // under it.
 func (s *State) Used(tenant poise.TenantID, resource string) int64 {
-	return s.usage.tenants[tenant][resource].amount()
+	return both(s.usage.tenants[tenant][resource], s.usage.pools.tenants[tenant][resource])
 }
 
 // Share gives a tenant's dominant share: the largest part, from 0 on, that it
@@ -127,6 +130,7 @@ func (s *State) count(row uint32, sign int64) {
 	if kind := s.live.kinds[s.live.Kind(row)]; kind != "" {
 		into(s.usage.total, kind, sign*int64(s.live.Devices(row))*poise.WholeDevice)
 	}
+	s.countPools(row, sign)
 }
 
 // charge adds what a task holds to its tenant and to those above it, or takes it
@@ -137,6 +141,7 @@ func (s *State) charge(t *Task, sign int64) {
 	for id := t.Tenant; ; {
 		delete(s.usage.known, shareOf{tenant: id})
 		hold(s.usage.tenants, t, id, sign)
+		s.holdPools(t, id, sign)
 		known := s.policies.tenants[id]
 		if known == nil || known.Parent == "" {
 			return
@@ -164,6 +169,7 @@ func hold(held map[poise.TenantID]map[string]*sum, t *Task, id poise.TenantID, s
 func (s *State) recharge() {
 	clear(s.usage.known)
 	s.usage.own, s.usage.tenants = map[poise.TenantID]map[string]*sum{}, map[poise.TenantID]map[string]*sum{}
+	clear(s.usage.pools.tenants)
 	for _, j := range s.jobs {
 		if t := j.task; t != nil && s.live.Present(t.row) && s.live.Incarnation(t.row) == t.incarnation {
 			s.charge(t, 1)

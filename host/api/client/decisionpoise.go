@@ -26,6 +26,7 @@ var reasons = [poise.ReasonCodes]Reason{
 	poise.DeviceIdleShort:     "device-idle-short",
 	poise.PolicyRefused:       "policy-refused",
 	poise.PolicyFaulted:       "policy-faulted",
+	poise.PoolOverQuota:       "pool-over-quota",
 }
 
 // verdicts are the names of poise.Verdict on the wire.

@@ -24,7 +24,7 @@ type ShareSpec struct {
 
 // Quota is what a tenant may hold of one resource.
 type Quota struct {
-	Resource   string   `json:"resource" example:"gpu"`
+	Resource   string   `json:"resource" example:"gpu/H100" doc:"A dimension or a kind of device; KIND/MODEL or NAME@CLASS for the part in one pool of nodes"`
 	Guaranteed Quantity `json:"guaranteed,omitempty" doc:"It goes before those who hold more than theirs"`
 	Limit      Quantity `json:"limit,omitempty" doc:"The most that it may hold; none is the fleet"`
 	Reserved   Quantity `json:"reserved,omitempty" doc:"The part of guaranteed that nobody may borrow while it is idle"`
