@@ -35,7 +35,7 @@ func (s *server) shareRoutes() {
 			return nil, err
 		}
 		about(ctx, id, "share of tenant "+string(id))
-		t := poise.Tenant{ID: id, Parent: poise.TenantID(in.Body.Parent), Weight: in.Body.Weight}
+		t := poise.Tenant{ID: id, Parent: poise.TenantID(in.Body.Parent), Weight: in.Body.Weight, RefuseUnfit: in.Body.RefuseUnfit}
 		for _, q := range in.Body.Quotas {
 			quota, err := parseQuota(q)
 			if err != nil {

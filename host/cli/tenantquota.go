@@ -16,6 +16,7 @@ func newTenantQuota(s Streams, r *remote) *cobra.Command {
 	var o output
 	var parent string
 	var weight float64
+	var refuse bool
 	var set, unset []string
 	cmd := &cobra.Command{
 		Use: "quota TENANT [flags]", Short: "Show or set what part of the fleet a tenant gets", Args: named("tenant", 1),
@@ -32,7 +33,7 @@ func newTenantQuota(s Streams, r *remote) *cobra.Command {
 			if err := o.check(); err != nil {
 				return err
 			}
-			changes := cmd.Flags().Changed("parent") || cmd.Flags().Changed("weight") || len(set)+len(unset) > 0
+			changes := cmd.Flags().Changed("parent") || cmd.Flags().Changed("weight") || cmd.Flags().Changed("refuse-unfit") || len(set)+len(unset) > 0
 			quotas := make([]client.Quota, len(set))
 			for i, text := range set {
 				var err error
@@ -53,6 +54,9 @@ func newTenantQuota(s Streams, r *remote) *cobra.Command {
 					if cmd.Flags().Changed("weight") {
 						spec.Weight = weight
 					}
+					if cmd.Flags().Changed("refuse-unfit") {
+						spec.RefuseUnfit = refuse
+					}
 					gone := func(q client.Quota) bool {
 						return slices.Contains(unset, q.Resource) || slices.ContainsFunc(quotas, func(n client.Quota) bool { return n.Resource == q.Resource })
 					}
@@ -70,6 +74,7 @@ func newTenantQuota(s Streams, r *remote) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&parent, "parent", "", "the tenant that it is a part of; empty for none")
 	cmd.Flags().Float64Var(&weight, "weight", 0, "beside the others under the same parent; 0 counts as 1")
+	cmd.Flags().BoolVar(&refuse, "refuse-unfit", false, "refuse jobs that no present node could hold, even empty; else they wait for one that could")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "RESOURCE=guaranteed:AMOUNT,limit:AMOUNT,reserved:AMOUNT, at least one of them; repeatable")
 	cmd.Flags().StringArrayVar(&unset, "unset", nil, "a resource without a quota from now on; repeatable")
 	o.addFlag(cmd)
@@ -105,6 +110,9 @@ func writeShare(w io.Writer, s *client.Share) error {
 		fmt.Fprintf(w, "part of         %s\n", cell(s.Parent))
 	}
 	fmt.Fprintf(w, "weight          %v\n", weight)
+	if s.RefuseUnfit {
+		fmt.Fprintf(w, "unfit jobs      refused when submitted\n")
+	}
 	if s.Resource == "" {
 		fmt.Fprintf(w, "dominant share  0\n")
 	} else {

@@ -75,9 +75,17 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 		answer(nil, err)
 		return
 	}
+	unfit := make([]string, len(specs))
+	for i := range specs {
+		var err error
+		if unfit[i], err = c.unfit(&specs[i].Job); err != nil {
+			answer(nil, err)
+			return
+		}
+	}
 	rows := make([]store.JobRow, len(specs))
 	for i := range specs {
-		row, err := c.accept(&specs[i])
+		row, err := c.accept(&specs[i], unfit[i])
 		if err != nil { // Validate has passed: only a fault of ours can stand in the way
 			panic(fmt.Sprintf("BUG: a valid job is refused: %v", err))
 		}
@@ -96,8 +104,8 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 	c.then(func() { answer(rows, nil) }, func(err error) { answer(nil, err) })
 }
 
-// accept applies the events of one job.
-func (c *core) accept(s *Spec) (store.JobRow, error) {
+// accept applies the events of one job. What it waits for already is its reason.
+func (c *core) accept(s *Spec, reason string) (store.JobRow, error) {
 	if err := c.event(poise.JobSubmitted{Job: s.Job}); err != nil {
 		return store.JobRow{}, err
 	}
@@ -112,7 +120,7 @@ func (c *core) accept(s *Spec) (store.JobRow, error) {
 		return store.JobRow{}, err
 	}
 	live := &liveJob{spec: *s, row: store.JobRow{
-		ID: string(s.Job.ID), Name: s.Job.Name, Tenant: string(s.Job.Tenant), State: stateWaiting,
+		ID: string(s.Job.ID), Name: s.Job.Name, Tenant: string(s.Job.Tenant), State: stateWaiting, Reason: reason,
 		Seq: int64(arrived), Submitted: int64(at), Body: body,
 	}}
 	if n := len(s.Job.After); n > 0 {

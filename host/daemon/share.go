@@ -45,7 +45,7 @@ func shareView(s *state.State, id poise.TenantID) client.Share {
 	}
 	var names []string
 	if t := s.Policies().Tenant(id); t != nil {
-		v.Parent, v.Weight = string(t.Parent), t.Weight
+		v.Parent, v.Weight, v.RefuseUnfit = string(t.Parent), t.Weight, t.RefuseUnfit
 		for _, q := range t.Quotas {
 			v.Quotas = append(v.Quotas, client.Quota{
 				Resource: q.Resource, Guaranteed: print(q.Resource, q.Guaranteed), Limit: print(q.Resource, q.Limit), Reserved: print(q.Resource, q.Reserved),

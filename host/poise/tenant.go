@@ -14,6 +14,9 @@ type Tenant struct {
 	// there; 0 counts as 1.
 	Weight float64 `json:",omitempty"`
 	Quotas []Quota `json:",omitempty"` // one per resource at most
+	// RefuseUnfit: a job that no present node could hold, even empty, is refused
+	// when it is submitted; else it waits for a node that could.
+	RefuseUnfit bool `json:",omitempty"`
 	// Signed: only plugins signed by one of Keys, minisign public keys, are taken.
 	Signed bool     `json:",omitempty"`
 	Keys   []string `json:",omitempty"`

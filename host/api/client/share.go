@@ -17,9 +17,10 @@ type Share struct {
 
 // ShareSpec says what part of the fleet a tenant gets.
 type ShareSpec struct {
-	Parent string  `json:"parent,omitempty" doc:"The tenant that it is a part of"`
-	Weight float64 `json:"weight,omitempty" doc:"Beside the others under the same parent; 0 counts as 1"`
-	Quotas []Quota `json:"quotas" doc:"One per resource at most"`
+	Parent      string  `json:"parent,omitempty" doc:"The tenant that it is a part of"`
+	Weight      float64 `json:"weight,omitempty" doc:"Beside the others under the same parent; 0 counts as 1"`
+	Quotas      []Quota `json:"quotas" doc:"One per resource at most"`
+	RefuseUnfit bool    `json:"refuse_unfit,omitempty" doc:"A job that no present node could hold, even empty, is refused when it is submitted"`
 }
 
 // Quota is what a tenant may hold of one resource.
