@@ -39,7 +39,7 @@ func newSim(s Streams) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSimRun(s), newSimCompare(s))
+	cmd.AddCommand(newSimRun(s), newSimCompare(s), newSimGenerate(s))
 	return cmd
 }
 
@@ -133,7 +133,7 @@ func newSimRun(s Streams) *cobra.Command {
 		},
 	}
 	o.flags(cmd.Flags())
-	cmd.Flags().StringVar(&jobs, "jobs", "", "jobs: an openb pod CSV (plain or gzip), or Poise's YAML or JSONL")
+	cmd.Flags().StringVar(&jobs, "jobs", "", "jobs: an openb pod CSV, the Standard Workload Format (.swf), or Poise's YAML or JSONL; plain or gzip")
 	cmd.Flags().StringVar(&policy, "policy", idleBalance, "policy: "+strings.Join(policyNames(), ", ")+", or the path of a plugin's .wasm")
 	cmd.Flags().Int64Var(&seed, "seed", 42, "seed of the arrival list, of copies and of seeded ties")
 	cmd.Flags().StringArrayVar(&why, "why", nil, "explain the decision on the job of this name or id; repeatable")

@@ -130,7 +130,7 @@ func readWorkload(path string, whole bool) (*workload, error) {
 	name, _, _ := strings.Cut(base, ".")
 	w := &workload{name: strings.TrimPrefix(name, "openb_pod_list_")}
 	for i := range list {
-		w.arrivals = append(w.arrivals, sim.Arrival{Job: list[i].Job, At: list[i].Submit})
+		w.arrivals = append(w.arrivals, sim.Arrival{Job: list[i].Job, At: list[i].Submit, Took: list[i].Took})
 		request := list[i].Request
 		if text := list[i].ModelText; text != "" {
 			request.Device.Models = strings.Split(text, "|") // fgd tells kinds of jobs apart by it

@@ -1,5 +1,6 @@
 // Package manifest reads fleets and jobs from files: Poise's own format in YAML
-// or JSON lines, and the CSV files of the openb trace, each plain or gzip. It
+// or JSON lines, the CSV files of the openb trace, and jobs of the Standard
+// Workload Format, each plain or gzip; it writes jobs in YAML and in that. It
 // stands above the purity line and may import host/poise, host/resource, the
 // standard library and the YAML parser. Whatever it returns is valid by the
 // nouns' own Validate, has no name twice, and comes in the order of the file;

@@ -12,6 +12,7 @@ const (
 	yamlFormat format = iota
 	jsonFormat
 	csvFormat
+	swfFormat
 )
 
 // formatOf goes by the name's extension, with .gz left out of account, and
@@ -25,6 +26,8 @@ func formatOf(name string, head []byte) format {
 		return jsonFormat
 	case ".csv":
 		return csvFormat
+	case ".swf":
+		return swfFormat
 	}
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(line)
@@ -33,6 +36,8 @@ func formatOf(name string, head []byte) format {
 			continue
 		case line[0] == '{':
 			return jsonFormat
+		case line[0] == ';':
+			return swfFormat
 		case bytes.IndexByte(line, ',') > 0 && bytes.IndexByte(line, ':') < 0:
 			return csvFormat
 		}

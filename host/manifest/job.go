@@ -16,6 +16,8 @@ import (
 type Job struct {
 	poise.Job
 	Submit poise.Time // since the start of the run
+	// Took is how long it runs in truth, 0 = as long as it declares.
+	Took poise.Span `json:",omitempty"`
 	// ModelText is the allowed models joined by |, in the order and as often as
 	// the file names them, where Request.Device.Models has them sorted and
 	// once. The published fgd baseline tells kinds of jobs apart by this text.
@@ -38,7 +40,7 @@ type jobs struct {
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
+var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
 
 func (d *jobs) size() int { return len(d.list) }
 
@@ -62,6 +64,7 @@ func (d *jobs) document(n *yaml.Node) {
 			RunTime:     o.span("run_time"),
 		},
 		Submit: poise.Time(o.span("submit")),
+		Took:   o.span("took"),
 		Task:   jobTask(&o),
 	}
 	if o.has("tenant") {

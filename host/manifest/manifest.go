@@ -14,7 +14,7 @@ import (
 )
 
 // ReadNodes reads the fleet in a file. The format goes by the extension (.csv,
-// .yaml, .yml, .jsonl, .ndjson, .json, each also with .gz) or else by the
+// .yaml, .yml, .jsonl, .ndjson, .json, for jobs .swf, each also with .gz) or else by the
 // content; compression is found by content alone. A file that is not there is
 // a poise.Error of kind NotFound, one that cannot be read Unavailable, and one
 // with faults in it Invalid, with up to 20 Errors joined.
@@ -101,6 +101,8 @@ func decode(r io.Reader, lim limits, found *problems, d decoder) error {
 			err = decodeJSON(text, found, d.document)
 		case yamlFormat:
 			err = decodeYAML(text, found, d.document)
+		case swfFormat:
+			err = decodeSWF(text, found, d)
 		}
 	}
 	var bad *badText
