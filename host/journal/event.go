@@ -41,10 +41,13 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.JobFinished{}.EventKind():   read[poise.JobFinished],
 	poise.JobRequeued{}.EventKind():   read[poise.JobRequeued],
 	poise.JobWithdrawn{}.EventKind():  read[poise.JobWithdrawn],
+	poise.JobHeld{}.EventKind():       read[poise.JobHeld],
+	poise.JobReleased{}.EventKind():   read[poise.JobReleased],
 	poise.ProfileBuilt{}.EventKind():  read[poise.ProfileBuilt],
 	poise.SymbolsWanted{}.EventKind(): read[poise.SymbolsWanted],
 	poise.ModelBuilt{}.EventKind():    readModel,
 
+	poise.JobPrioritySet{}.EventKind():    read[poise.JobPrioritySet],
 	poise.SchedulerSet{}.EventKind():      read[poise.SchedulerSet],
 	poise.PolicySet{}.EventKind():         read[poise.PolicySet],
 	poise.PolicyRolledBack{}.EventKind():  read[poise.PolicyRolledBack],

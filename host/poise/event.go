@@ -38,7 +38,11 @@ type JobPlaced struct{ Placement Placement }
 type JobFinished struct{ Job JobID }
 
 // JobRequeued gives a placed job's request back and makes the job wait again.
-type JobRequeued struct{ Job JobID }
+type JobRequeued struct {
+	Job       JobID
+	NotBefore Time `json:",omitempty"` // when it may be tried again, 0 = at once
+	Failed    bool `json:",omitempty"` // its task ran and failed, or was lost
+}
 
 // JobWithdrawn forgets a job that waits.
 type JobWithdrawn struct{ Job JobID }

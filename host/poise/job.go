@@ -36,6 +36,12 @@ type Job struct {
 	// their outcome means for it is for whoever ends them to say.
 	After []JobID `json:",omitempty"`
 	Gang  *Gang   `json:",omitempty"` // that the job is a member of, nil = of none
+	// StartBy is when it has to have started, FinishBy when it has to have ended;
+	// 0 = whenever. What becomes of one that has not is for whoever ends it to say.
+	StartBy, FinishBy Time    `json:",omitempty"`
+	Retry             *Retry  `json:",omitempty"` // nil = never
+	Held              string  `json:",omitempty"` // who holds it, "" = nobody
+	Labels            []Label `json:",omitempty"` // sorted by key, distinct; what people find it by
 }
 
 // Request is what one task of a job needs.
@@ -94,6 +100,9 @@ func (j *Job) Validate() error {
 		if id == j.ID || slices.Contains(j.After[:i], id) {
 			return invalid(op, fmt.Sprintf("after: %q, expected other jobs, each once", id))
 		}
+	}
+	if err := j.validLife(op); err != nil {
+		return err
 	}
 	if err := j.Request.Validate(op); err != nil {
 		return err

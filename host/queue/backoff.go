@@ -16,22 +16,33 @@ func (q *Queue) Delay(item Item, attempt int, seed uint64, now poise.Time) (pois
 	if attempt < 1 {
 		return 0, item.refuse(poise.Invalid, fmt.Sprintf("attempt: %d, expected 1 or more", attempt))
 	}
-	j, err := q.admit(&item)
-	if err != nil {
+	s := &q.settings
+	due := later(now, Backoff(s.RetryBase, s.RetryMax, item.Job, attempt, seed))
+	if err := q.Defer(item, due, s.RetryMax); err != nil {
 		return 0, err
 	}
-	due := later(now, q.settings.retryDelay(j.id, attempt, seed))
-	q.delayed.push(delayed{due: due, job: j})
 	return due, nil
 }
 
+// Defer adds a job that may be tried at a time, and not before. Longest is how far
+// off that can be. Other jobs of its shape are not held up. Errors are those of
+// Push.
+func (q *Queue) Defer(item Item, due poise.Time, longest poise.Span) error {
+	j, err := q.admit(&item)
+	if err != nil {
+		return err
+	}
+	q.delayed.push(delayed{due: due, longest: longest, job: j})
+	return nil
+}
+
 // release gives the delayed jobs that are due back to their groups. A job due
-// later than the longest delay shows that the clock was set back; then it is
+// later than its longest delay shows that the clock was set back; then it is
 // due as well.
 func (q *Queue) release(now poise.Time) {
 	for len(q.delayed) > 0 {
 		first := q.delayed[0]
-		if now < first.due && first.due <= later(now, q.settings.RetryMax) {
+		if now < first.due && first.due <= later(now, first.longest) {
 			return
 		}
 		q.delayed.remove(0)
@@ -39,13 +50,15 @@ func (q *Queue) release(now poise.Time) {
 	}
 }
 
-// retryDelay is base * 2^(attempt-1), at most max, less up to half of it.
-func (s *Settings) retryDelay(id poise.JobID, attempt int, seed uint64) poise.Span {
-	d := s.RetryBase
-	for i := 1; i < attempt && d < s.RetryMax; i++ {
+// Backoff is base * 2^(attempt-1), at most longest, less up to half of it by a hash
+// of job, attempt and seed. Base is 1 ms to longest, that at most poise.MaxWait, and
+// attempt 1 or more.
+func Backoff(base, longest poise.Span, id poise.JobID, attempt int, seed uint64) poise.Span {
+	d := base
+	for i := 1; i < attempt && d < longest; i++ {
 		d *= 2
 	}
-	d = min(d, s.RetryMax)
+	d = min(d, longest)
 	return d - poise.Span(jitter(id, attempt, seed)%uint64(d/2+1))
 }
 

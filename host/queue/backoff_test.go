@@ -9,18 +9,18 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
-func TestRetryDelay(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	s := Defaults()
 	f := func(attempt int, low, high poise.Span) {
 		t.Helper()
 		seen := map[poise.Span]bool{}
 		for i := range 200 {
 			id := poise.JobID(fmt.Sprint(i))
-			d := s.retryDelay(id, attempt, 42)
+			d := Backoff(s.RetryBase, s.RetryMax, id, attempt, 42)
 			if d < low || d > high {
 				t.Fatalf("attempt %d of job %s: %d ms, expected %d to %d", attempt, id, d, low, high)
 			}
-			if d != s.retryDelay(id, attempt, 42) {
+			if d != Backoff(s.RetryBase, s.RetryMax, id, attempt, 42) {
 				t.Fatal("the same retry has two delays")
 			}
 			seen[d] = true
@@ -35,16 +35,16 @@ func TestRetryDelay(t *testing.T) {
 	f(9, 128_000, 256_000)
 	f(10, 150_000, 300_000)
 	f(math.MaxInt, 150_000, 300_000)
-	if s.retryDelay("a", 9, 1) == s.retryDelay("a", 9, 2) {
+	if Backoff(s.RetryBase, s.RetryMax, "a", 9, 1) == Backoff(s.RetryBase, s.RetryMax, "a", 9, 2) {
 		t.Fatal("the seed changes nothing")
 	}
 	s.RetryBase, s.RetryMax = 1, 1
-	if d := s.retryDelay("a", 1, 1); d != 1 {
+	if d := Backoff(s.RetryBase, s.RetryMax, "a", 1, 1); d != 1 {
 		t.Fatalf("%d ms, expected 1", d)
 	}
 	// A fixed value: recorded decisions depend on it.
 	s = Defaults()
-	if d := s.retryDelay("job-1", 3, 7); d != 3451 {
+	if d := Backoff(s.RetryBase, s.RetryMax, "job-1", 3, 7); d != 3451 {
 		t.Fatalf("%d ms, expected 3451", d)
 	}
 }
@@ -90,6 +90,36 @@ func TestDelayedJobJoinsItsParkedShape(t *testing.T) {
 	q.Wake(Devices, 2)
 	if got := drain(q, due); !slices.Equal(got, []poise.JobID{"a", "b"}) {
 		t.Fatalf("popped %v, expected [a b]", got)
+	}
+}
+
+// Each delay has its own bound: a clock that was set back ends the one that is
+// longer than its own, and not the one that may be as long.
+func TestDefer(t *testing.T) {
+	q := newQueue(t)
+	for _, e := range []struct {
+		id      poise.JobID
+		due     poise.Time
+		longest poise.Span
+	}{{"soon", 10 * minute, 10 * minute}, {"late", 11 * minute, 60 * minute}} {
+		if err := q.Defer(Item{Job: e.id, Seq: uint64(e.due)}, e.due, e.longest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.Defer(Item{Job: "late"}, 0, 1); poise.KindOf(err) != poise.Conflict {
+		t.Fatalf("%v, expected a job that waits to be refused", err)
+	}
+	if at, ok := q.NextWake(); !ok || at != 10*minute {
+		t.Fatalf("next wake at %d %v", at, ok)
+	}
+	if got := drain(q, -minute); !slices.Equal(got, []poise.JobID{"soon"}) {
+		t.Fatalf("popped %v, expected [soon]", got)
+	}
+	if got := drain(q, 11*minute-1); len(got) != 0 {
+		t.Fatalf("popped %v before its time", got)
+	}
+	if got := drain(q, 11*minute); !slices.Equal(got, []poise.JobID{"late"}) {
+		t.Fatalf("popped %v, expected [late]", got)
 	}
 }
 

@@ -34,8 +34,9 @@ func (a queued) setPos(i int) { a.job.pos = int32(i) }
 
 // delayed is a job that may be tried again when it is due.
 type delayed struct {
-	due poise.Time
-	job *job
+	due     poise.Time
+	longest poise.Span
+	job     *job
 }
 
 func (a delayed) before(b delayed) bool {

@@ -111,3 +111,31 @@ func FuzzOrder(f *testing.F) {
 		}
 	})
 }
+
+// Whoever has the larger level goes first, whatever the time is.
+func TestEffective(t *testing.T) {
+	s := Defaults()
+	f := func(priority int32, submitted, now poise.Time, age, level float64) {
+		t.Helper()
+		got := s.Effective(&Item{Priority: priority, Submitted: submitted, Size: Size{CPU: 7}, Seq: 3}, now)
+		if want := (Effective{Priority: priority, Age: age, Level: level, Size: Size{CPU: 7}, Arrival: 3}); got != want {
+			t.Fatalf("%+v, expected %+v", got, want)
+		}
+	}
+	f(0, 0, 0, 0, 0)
+	f(5, 0, 10*minute, 1, 6)
+	f(-2, 10*minute, 25*minute, 1.5, -0.5)
+	f(1, 10*minute, 0, 0, 1) // the clock was set back
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) Item {
+			return Item{Priority: rapid.Int32Range(-5, 5).Draw(t, name), Submitted: poise.Time(rapid.IntRange(0, 100*minute).Draw(t, name+" at"))}
+		}
+		a, b := draw("a"), draw("b")
+		now := poise.Time(100*minute) + poise.Time(rapid.IntRange(0, 1<<40).Draw(t, "now"))
+		ka, kb := s.key(a.Priority, a.Submitted), s.key(b.Priority, b.Submitted)
+		la, lb := s.Effective(&a, now).Level, s.Effective(&b, now).Level
+		if ka > kb && la < lb || kb > ka && lb < la {
+			t.Fatalf("levels %v and %v, keys %d and %d", la, lb, ka, kb)
+		}
+	})
+}

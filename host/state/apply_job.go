@@ -33,6 +33,7 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j), Gang: j.Gang,
 	}
 	s.join(s.jobs[j.ID])
+	s.jobs[j.ID].live(j)
 	s.comeAfter(s.jobs[j.ID], j.After)
 	return nil
 }
@@ -75,6 +76,9 @@ func (s *State) placeable(p *poise.Placement) (*Job, uint32, error) {
 	if len(j.After) > 0 {
 		return nil, 0, conflict(placeOp(p.Job, p.Node), fmt.Sprintf("the job comes after %q, expected it to have ended", j.After[0]))
 	}
+	if j.Held != "" {
+		return nil, 0, conflict(placeOp(p.Job, p.Node), fmt.Sprintf("the job is held by %q, expected it to be released", j.Held))
+	}
 	row, ok := s.rowOf[p.Node]
 	if !ok {
 		return nil, 0, notFound(placeOp(p.Job, p.Node), "no such node")
@@ -90,7 +94,7 @@ func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	}
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
-	j.task = t
+	j.task, j.NotBefore = t, 0
 	s.began(j)
 	s.charge(t, 1)
 	s.touch(hot, row)
@@ -155,16 +159,17 @@ func (s *State) finishJob(id poise.JobID) error {
 	return nil
 }
 
-func (s *State) requeueJob(id poise.JobID) error {
-	j := s.jobs[id]
+func (s *State) requeueJob(b *poise.JobRequeued) error {
+	j := s.jobs[b.Job]
 	if j == nil {
-		return notFound(fmt.Sprintf("requeue job %q", id), "no such job")
+		return notFound(fmt.Sprintf("requeue job %q", b.Job), "no such job")
 	}
 	if j.task == nil {
-		return conflict(fmt.Sprintf("requeue job %q", id), "the job waits, expected a placed job")
+		return conflict(fmt.Sprintf("requeue job %q", b.Job), "the job waits, expected a placed job")
 	}
 	s.releaseTask(j)
 	s.waitsAgain(j)
+	j.waitAgain(b)
 	return nil
 }
 

@@ -45,6 +45,7 @@ func (c *machine) checkRanks(t *rapid.T, s *Snapshot) {
 
 func (c *machine) checkJobs(t *rapid.T, s *Snapshot) {
 	byShape := map[*Shape]string{}
+	lives := c.m.lives()
 	for id, want := range c.m.jobs {
 		j := c.Job(id)
 		if j == nil || j.Waiting() != (want.on == nil) || j.Name != want.Name || j.Tenant != want.Tenant || j.Priority != want.Priority || !slices.Equal(j.After, want.After) {
@@ -53,6 +54,10 @@ func (c *machine) checkJobs(t *rapid.T, s *Snapshot) {
 		text := fmt.Sprintf("%v %q %v", want.Request, want.Selectors, want.Tolerations)
 		if got := fmt.Sprintf("%v %q %v", j.Shape.Request, j.Shape.Selectors, j.Shape.Tolerations); got != text {
 			t.Fatalf("job %s has shape %s, expected %s", id, got, text)
+		}
+		spec := j.Spec()
+		if got := lifeText(&spec, j.NotBefore, j.Failures); got != lives[id] {
+			t.Fatalf("job %s: %s, expected %s", id, got, lives[id])
 		}
 		byShape[j.Shape] = text
 	}

@@ -98,6 +98,8 @@ func dumpState(s *State) string {
 	for _, j := range s.jobs {
 		line := fmt.Sprintf("%s %q of %s: priority %d, %d tasks, %d ms, at %d, seq %d, waiting %v, shape %d %v %v %v", j.ID, j.Name, j.Tenant, j.Priority,
 			j.Tasks, j.RunTime, j.Submitted, j.Seq, j.Waiting(), j.Shape.ID, j.Shape.Request, j.Shape.Selectors, j.Shape.Tolerations)
+		spec := j.Spec()
+		line += " " + lifeText(&spec, j.NotBefore, j.Failures)
 		if t := j.Task(); t != nil {
 			line += fmt.Sprintf(" row %d/%d %s", t.row, t.incarnation, taskText(t.Job, t.Devices, t.Placed, &t.Shape.Request))
 		}

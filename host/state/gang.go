@@ -50,12 +50,12 @@ func (g *Gang) Running() []*Job {
 func (g *Gang) Head() *Job { return g.members[0] }
 
 // Ready says whether the gang may be tried: it has not started, all members are
-// known and none comes after another job.
+// known, none comes after another job and none is held.
 func (g *Gang) Ready() bool {
 	if g.Started || len(g.members) != int(g.Spec.Size) {
 		return false
 	}
-	return !slices.ContainsFunc(g.members, func(j *Job) bool { return len(j.After) > 0 })
+	return !slices.ContainsFunc(g.members, (*Job).Blocked)
 }
 
 // Core are the members that start together, by index.

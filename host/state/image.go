@@ -43,6 +43,8 @@ type JobImage struct {
 	Submitted poise.Time
 	Seq       uint64
 	Task      *TaskImage // nil while it waits
+	NotBefore poise.Time `json:",omitempty"`
+	Failures  int32      `json:",omitempty"`
 }
 
 // TaskImage is where a job runs.
@@ -124,19 +126,19 @@ func (s *Snapshot) NodeOf(row uint32) poise.Node {
 }
 
 func (j *Job) image() JobImage {
-	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq}
+	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq, NotBefore: j.NotBefore, Failures: j.Failures}
 	if t := j.task; t != nil {
 		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image()}
 	}
 	return im
 }
 
-// Spec gives the job as it was submitted.
+// Spec gives the job as it was submitted, with what became of it since.
 func (j *Job) Spec() poise.Job {
 	return poise.Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
 		Request: cloneRequest(&j.Shape.Request), Selectors: slices.Clone(j.Shape.Selectors), Tolerations: slices.Clone(j.Shape.Tolerations),
-		After: slices.Clone(j.After), Gang: j.Gang,
+		After: slices.Clone(j.After), StartBy: j.StartBy, FinishBy: j.FinishBy, Retry: j.Retry, Held: j.Held, Labels: j.Labels, Gang: j.Gang,
 	}
 }
 
@@ -253,7 +255,9 @@ func (s *State) placeJobs(im *Image) error {
 		j := &Job{
 			ID: e.Job.ID, Name: e.Job.Name, Tenant: e.Job.Tenant, Priority: e.Job.Priority, Tasks: e.Job.Tasks,
 			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job), Gang: e.Job.Gang,
+			NotBefore: e.NotBefore, Failures: e.Failures,
 		}
+		j.live(&e.Job)
 		if detail := s.contradiction(&e.Job); detail != "" {
 			return broken("job %q: %s", e.Job.ID, detail)
 		}

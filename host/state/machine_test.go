@@ -129,6 +129,13 @@ func (c *machine) someJob(t *rapid.T) poise.Job {
 		j.After = []poise.JobID{c.someJobID(t, false)}
 	}
 	j.Priority = rapid.Int32Range(-1, 1).Draw(t, "priority")
+	if rarely(t, "has a life", 3) {
+		j.StartBy, j.FinishBy = poise.Time(rapid.IntRange(0, 4).Draw(t, "start by")), poise.Time(rapid.IntRange(0, 9).Draw(t, "finish by"))
+		j.RunTime = poise.Span(rapid.IntRange(0, 3).Draw(t, "run time"))
+		j.Held = rapid.SampledFrom([]string{"", "bob"}).Draw(t, "held")
+		j.Labels = []poise.Label{{Key: "team", Value: "a"}}
+		j.Retry = &poise.Retry{Limit: 2, Backoff: 1, MaxBackoff: 4}
+	}
 	if rapid.Bool().Draw(t, "wants device") {
 		d := poise.DeviceRequest{Kind: rapid.SampledFrom([]string{"gpu", "gpu", "gpu", "npu"}).Draw(t, "kind"), Count: 1}
 		if d.Milli = rapid.SampledFrom([]int32{1, 111, 500, 1000}).Draw(t, "milli"); d.Milli == 1000 {
@@ -216,8 +223,19 @@ func (c *machine) place(t *rapid.T) {
 }
 
 func (c *machine) finish(t *rapid.T)   { c.apply(t, poise.JobFinished{Job: c.someJobID(t, false)}) }
-func (c *machine) requeue(t *rapid.T)  { c.apply(t, poise.JobRequeued{Job: c.someJobID(t, false)}) }
+func (c *machine) hold(t *rapid.T)     { c.apply(t, poise.JobHeld{Job: c.someJobID(t, true), By: "ann"}) }
+func (c *machine) release(t *rapid.T)  { c.apply(t, poise.JobReleased{Job: c.someJobID(t, true)}) }
 func (c *machine) withdraw(t *rapid.T) { c.apply(t, poise.JobWithdrawn{Job: c.someJobID(t, true)}) }
+
+func (c *machine) requeue(t *rapid.T) {
+	c.apply(t, poise.JobRequeued{
+		Job: c.someJobID(t, false), Failed: rapid.Bool().Draw(t, "failed"), NotBefore: poise.Time(rapid.IntRange(0, 3).Draw(t, "not before")),
+	})
+}
+
+func (c *machine) prioritise(t *rapid.T) {
+	c.apply(t, poise.JobPrioritySet{Job: c.someJobID(t, rapid.Bool().Draw(t, "waiting")), Priority: rapid.Int32().Draw(t, "priority"), By: "ann"})
+}
 
 func (c *machine) profile(t *rapid.T) {
 	c.apply(t, poise.ProfileBuilt{Profiles: []*poise.Profile{{Kind: "gpu", Epoch: c.m.epoch + 1}, {Kind: "npu", Epoch: c.m.epoch + 1}}})
@@ -340,7 +358,7 @@ func TestStateIsItsModel(t *testing.T) {
 		actions := map[string]func(*rapid.T){
 			"join": c.join, "change": c.change, "mark": c.mark, "leave": c.leave, "submit": c.submit, "submit2": c.submit,
 			"place": c.place, "place2": c.place, "place3": c.place, "finish": c.finish, "requeue": c.requeue,
-			"withdraw": c.withdraw, "profile": c.profile, "snapshot": c.snapshot, "flap": c.flap,
+			"withdraw": c.withdraw, "hold": c.hold, "release": c.release, "prioritise": c.prioritise, "profile": c.profile, "snapshot": c.snapshot, "flap": c.flap,
 			"": c.check,
 		}
 		for range 2 { // a Repeat is some thirty actions long

@@ -28,7 +28,9 @@ type modelNode struct {
 
 type modelJob struct {
 	poise.Job
-	on *modelTask // nil while it waits
+	on        *modelTask // nil while it waits
+	notBefore poise.Time
+	failures  int32
 }
 
 type modelTask struct {
@@ -169,7 +171,7 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		switch {
 		case j == nil:
 			return poise.NotFound, false
-		case j.on != nil || len(j.After) > 0:
+		case j.on != nil || len(j.After) > 0 || j.Held != "":
 			return poise.Conflict, false
 		case n == nil:
 			return poise.NotFound, false
@@ -177,6 +179,7 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 			return poise.Conflict, false
 		}
 		m.placings++
+		j.notBefore = 0
 		j.on = &modelTask{node: n.Name, incarnation: n.incarnation, devices: p.Devices, placed: at, order: m.placings}
 	case poise.JobFinished:
 		if kind, ok := m.known(b.Job, true); !ok {
@@ -187,7 +190,34 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		if kind, ok := m.known(b.Job, true); !ok {
 			return kind, false
 		}
-		m.jobs[b.Job].on = nil
+		j := m.jobs[b.Job]
+		j.on, j.notBefore = nil, b.NotBefore
+		if b.Failed {
+			j.failures++
+			j.StartBy = 0
+		}
+	case poise.JobHeld:
+		if kind, ok := m.known(b.Job, false); !ok {
+			return kind, false
+		}
+		if m.jobs[b.Job].Held != "" {
+			return poise.Conflict, false
+		}
+		m.jobs[b.Job].Held = b.By
+	case poise.JobReleased:
+		j := m.jobs[b.Job]
+		if j == nil {
+			return poise.NotFound, false
+		}
+		if j.Held == "" {
+			return poise.Conflict, false
+		}
+		j.Held = ""
+	case poise.JobPrioritySet:
+		if m.jobs[b.Job] == nil {
+			return poise.NotFound, false
+		}
+		m.jobs[b.Job].Priority = b.Priority
 	case poise.JobWithdrawn:
 		if kind, ok := m.known(b.Job, false); !ok {
 			return kind, false
@@ -247,6 +277,21 @@ func (m *model) nodeText(n *modelNode) string {
 		b.WriteString(taskText(j.ID, j.on.devices, j.on.placed, &j.Request))
 	}
 	return b.String()
+}
+
+// lives gives, by job, all that people may change of it and what became of it.
+func (m *model) lives() map[poise.JobID]string {
+	lives := map[poise.JobID]string{}
+	for id, j := range m.jobs {
+		lives[id] = lifeText(&j.Job, j.notBefore, j.failures)
+	}
+	return lives
+}
+
+func lifeText(j *poise.Job, notBefore poise.Time, failures int32) string {
+	due, ok := poise.DueBy(true, j.StartBy, j.FinishBy, j.RunTime)
+	return fmt.Sprintf("priority %d after %v held %q labels %v retry %v start by %d finish by %d due %d %v not before %d failures %d",
+		j.Priority, j.After, j.Held, j.Labels, j.Retry, j.StartBy, j.FinishBy, due, ok, notBefore, failures)
 }
 
 // demand gives what Demand should: per kind of device request, in order of

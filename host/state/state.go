@@ -93,10 +93,12 @@ func (s *State) Draft(j *poise.Job, at poise.Time) (*Job, error) {
 	}
 	shape := s.shapes.acquire(j)
 	s.shapes.release(shape)
-	return &Job{
+	d := &Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
 		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape, Gang: j.Gang,
-	}, nil
+	}
+	d.live(j)
+	return d, nil
 }
 
 // All gives the jobs that wait or run, in the order of their arrival.
@@ -168,9 +170,15 @@ func (s *State) apply(ev poise.Event) error {
 	case poise.JobFinished:
 		return s.finishJob(b.Job)
 	case poise.JobRequeued:
-		return s.requeueJob(b.Job)
+		return s.requeueJob(&b)
 	case poise.JobWithdrawn:
 		return s.withdrawJob(b.Job)
+	case poise.JobHeld:
+		return s.holdJob(&b)
+	case poise.JobReleased:
+		return s.letGoJob(b.Job)
+	case poise.JobPrioritySet:
+		return s.setPriority(&b)
 	case poise.ModelBuilt:
 		return s.buildModel(&b)
 	case poise.ProfileBuilt:
