@@ -68,6 +68,12 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Job = string(b.Job)
 	case poise.JobRequeued:
 		e.Job = string(b.Job)
+	case poise.JobHeld:
+		e.Job = string(b.Job)
+	case poise.JobReleased:
+		e.Job = string(b.Job)
+	case poise.JobPrioritySet:
+		e.Job = string(b.Job)
 	case poise.JobWithdrawn:
 		e.Job = string(b.Job)
 	case poise.PolicySet:

@@ -25,6 +25,8 @@ func (r *replay) submitted(ctx context.Context, was *made, job *state.Job) error
 	}
 	is := job.Spec()
 	is.After = spec.Job.After // those that it came after have ended
+	// The history has these as they are now.
+	is.Held, is.Priority, is.StartBy = spec.Job.Held, spec.Job.Priority, spec.Job.StartBy
 	a, errA := json.Marshal(&spec.Job)
 	b, errB := json.Marshal(&is)
 	if errA != nil || errB != nil {

@@ -48,6 +48,12 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 		return s.owns(ctx, b.Job)
 	case poise.JobRequeued:
 		return s.owns(ctx, b.Job)
+	case poise.JobHeld:
+		return s.owns(ctx, b.Job)
+	case poise.JobReleased:
+		return s.owns(ctx, b.Job)
+	case poise.JobPrioritySet:
+		return s.owns(ctx, b.Job)
 	case poise.JobWithdrawn:
 		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)

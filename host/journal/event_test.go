@@ -33,6 +33,8 @@ func bodies(t *testing.T) []poise.Body {
 		},
 		Selectors:   []poise.Selector{{Key: "zone", Op: poise.In, Values: []string{"a"}}},
 		Tolerations: []poise.Toleration{{Key: "k", Exists: true}},
+		StartBy:     1<<53 + 1, FinishBy: 1<<53 + 3, Retry: &poise.Retry{Limit: 3, Backoff: 1, MaxBackoff: 2}, Held: "bob",
+		Labels: []poise.Label{{Key: "team", Value: "ä"}},
 	}
 	member := job
 	member.Tasks, member.Gang = 3, &poise.Gang{ID: "g", Size: 3, Min: 2, Index: 1, Topology: &poise.Topology{Key: "rack", Mode: poise.TopologySpread, MaxSkew: 1}}
@@ -44,7 +46,7 @@ func bodies(t *testing.T) []poise.Body {
 		poise.JobSubmitted{Job: job},
 		poise.JobPlaced{Placement: poise.Placement{Job: "j", Node: "a", Devices: []uint16{0, 31}}},
 		poise.JobFinished{Job: "j"},
-		poise.JobRequeued{Job: "j"},
+		poise.JobRequeued{Job: "j", NotBefore: 1<<53 + 1, Failed: true},
 		poise.JobWithdrawn{Job: "j"},
 		poise.ProfileBuilt{
 			Profiles: []*poise.Profile{{Epoch: 3, Kind: "gpu", IdleDevices: 0.1, Shapes: []poise.ProfileShape{{CPU: 1, Weight: 1.0 / 3, Scarcity: 1e-300}}}},
@@ -61,6 +63,9 @@ func bodies(t *testing.T) []poise.Body {
 		poise.TenantRemoved{Tenant: "t"},
 		poise.JobSubmitted{Job: member},
 		poise.GangPlaced{Placements: []poise.Placement{{Job: "j", Node: "a", Devices: []uint16{0, 31}}, {Job: "k", Node: "b"}}},
+		poise.JobHeld{Job: "j", By: "änn"},
+		poise.JobReleased{Job: "j"},
+		poise.JobPrioritySet{Job: "j", Priority: -1 << 31, By: "änn"},
 	}
 }
 
@@ -121,6 +126,7 @@ func TestState(t *testing.T) {
 	apply(s, poise.NodeJoined{Node: node("a")})
 	apply(s, poise.NodeJoined{Node: node("b")})
 	apply(s, all[4]) // the job
+	apply(s, poise.JobReleased{Job: "j"})
 	apply(s, poise.JobPlaced{Placement: poise.Placement{Job: "j", Node: "a", Devices: []uint16{1}}})
 	apply(s, all[9])
 	apply(s, all[11])

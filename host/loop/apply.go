@@ -17,7 +17,16 @@ func (l *Loop) Apply(ev poise.Event) error {
 	if err := l.state.Apply(ev); err != nil {
 		return err
 	}
+	if id := jobOf(ev.Body); id != "" {
+		l.deadlines.set(id, l.state.Job(id))
+	}
 	switch b := ev.Body.(type) {
+	case poise.JobHeld:
+		l.unlist(l.state.Job(b.Job))
+	case poise.JobReleased:
+		return l.push(l.state.Job(b.Job))
+	case poise.JobPrioritySet:
+		return l.prioritised(l.state.Job(b.Job))
 	case poise.JobSubmitted:
 		return l.push(l.state.Job(b.Job.ID))
 	case poise.JobRequeued:
@@ -43,6 +52,23 @@ func (l *Loop) Apply(ev poise.Event) error {
 		}
 	}
 	return nil
+}
+
+// jobOf gives the job whose deadline an event may change.
+func jobOf(body poise.Body) poise.JobID {
+	switch b := body.(type) {
+	case poise.JobSubmitted:
+		return b.Job.ID
+	case poise.JobPlaced:
+		return b.Placement.Job
+	case poise.JobFinished:
+		return b.Job
+	case poise.JobRequeued:
+		return b.Job
+	case poise.JobWithdrawn:
+		return b.Job
+	}
+	return ""
 }
 
 // later gives the jobs that come after one that ends.

@@ -34,8 +34,11 @@ type Loop struct {
 	lists    map[poise.TenantID]*list
 	ready    []candidate // scratch of Next
 	shapes   shapes
+	planned  map[poise.JobID]bool // by a lane now, so they are in no queue
 	profiled bool // a lane goes by the demand profile
 	model    *model.Model
+
+	deadlines deadlines
 }
 
 // lane is a policy at work. Away means that it plans on another goroutine, on a
@@ -72,7 +75,7 @@ func New(s *state.State, settings Settings) (*Loop, error) {
 	if err := settings.Queue.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes()}, nil
+	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes(), planned: map[poise.JobID]bool{}, deadlines: deadlines{of: map[poise.JobID]*deadline{}}}, nil
 }
 
 // State is the state that the loop drives. Events reach it through Apply.
@@ -134,7 +137,8 @@ func (l *Loop) Rest(name string, until poise.Time) {
 }
 
 // NextWake is the earliest time to come at which a job may be tried that may not
-// be now, for a caller whose last Next had none.
+// be now, for a caller whose last Next had none, or at which a job is over, even
+// where that time has come.
 func (l *Loop) NextWake(now poise.Time) (at poise.Time, ok bool) {
 	return l.next(now, (*queue.Queue).NextWake)
 }
@@ -161,6 +165,9 @@ func (l *Loop) next(now poise.Time, due func(*queue.Queue) (poise.Time, bool)) (
 			at, ok = due, true
 		}
 	}
+	if order := l.deadlines.order; len(order) > 0 && (!ok || order[0].due < at) {
+		at, ok = order[0].due, true
+	}
 	return at, ok
 }
 
@@ -182,10 +189,14 @@ func (l *lane) useIndex() {
 	}
 }
 
-// Fill queues every job that waits, after the lanes were opened on a state that
+// Fill queues every job that waits, and takes down when jobs are over, after the lanes were opened on a state that
 // was read from records.
 func (l *Loop) Fill() error {
-	for _, j := range l.state.Waiting() {
+	for _, j := range l.state.All() {
+		l.deadlines.set(j.ID, j)
+		if !j.Waiting() {
+			continue
+		}
 		if err := l.push(j); err != nil {
 			return err
 		}
@@ -211,19 +222,19 @@ func (l *Loop) Due(poise.Time) []poise.Body {
 	}}
 }
 
-// push queues a job, unless it comes after others: then Apply does once they have
-// ended.
+// push queues a job, unless it comes after others or is held: then Apply does once
+// they have ended, or it is released. Settle does for one that is planned now.
 func (l *Loop) push(j *state.Job) error {
-	if len(j.After) > 0 {
+	if j.Blocked() || l.planned[j.ID] {
 		return nil
 	}
 	of, err := l.listOf(j)
 	if err != nil {
 		return err
 	}
-	return of.queue.Push(queue.Item{
+	return of.add(queue.Item{
 		Job: j.ID, Shape: l.shapes.id(j, of.lane), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
-	})
+	}, j)
 }
 
 // listOf gives what waits of a job's tenant.

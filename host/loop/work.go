@@ -61,7 +61,7 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
-	lane.work = w
+	lane.work, l.planned[w.Job.ID] = w, true
 	return w
 }
 
@@ -105,7 +105,7 @@ type Settled struct {
 	// order, before the placement.
 	Events   []poise.Body
 	Decision poise.Decision // that was made, whatever became of it
-	Dropped  bool           // the job is gone, or its lane has another policy now
+	Dropped  bool           // the job is gone or held, or its lane has another policy now, or it another priority
 	Again    *Work          // planned anew: the node that was chosen has changed
 }
 
@@ -113,6 +113,7 @@ type Settled struct {
 // the job, the caller applies and records JobPlaced next, before anything else.
 func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, error) {
 	w.lane.work = nil
+	delete(l.planned, w.item.Job)
 	w.lane.useIndex()
 	j := l.state.Job(w.item.Job)
 	if j == nil || !j.Waiting() {
@@ -123,7 +124,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		return Settled{}, err
 	}
 	switch {
-	case of.lane != w.lane:
+	case of.lane != w.lane, w.stale(j):
 		l.shapes.forget(j.ID)
 		return Settled{Decision: w.decision, Dropped: true}, l.push(j)
 	case w.err != nil:

@@ -71,6 +71,18 @@ func (r *Rerun) Follow(ev poise.Event) error {
 			return err
 		}
 		return r.retry(ev.At)
+	case poise.JobHeld: // it may have a place here
+		if j := r.would.Job(b.Job); j == nil || !j.Waiting() || j.Held != "" {
+			return nil
+		}
+	case poise.JobReleased:
+		if j := r.would.Job(b.Job); j == nil || j.Held == "" {
+			return nil
+		}
+	case poise.JobPrioritySet:
+		if r.would.Job(b.Job) == nil {
+			return nil
+		}
 	case poise.JobFinished:
 		return r.end(ev.At, b.Job)
 	case poise.JobWithdrawn:
@@ -177,7 +189,7 @@ func (r *Rerun) retry(at poise.Time) error {
 	var left []poise.JobID
 	for i, id := range r.waiting {
 		j := r.would.Job(id)
-		if j == nil || !j.Waiting() {
+		if j == nil || !j.Waiting() || j.Blocked() {
 			continue
 		}
 		if i < maxRetries {
@@ -198,7 +210,7 @@ func (r *Rerun) retry(at poise.Time) error {
 func (r *Rerun) Finish(at poise.Time) (live, would Fleet, moves Moves, err error) {
 	tried := 0
 	for _, j := range r.would.Waiting() {
-		if !r.mine(j.Tenant) || slices.Contains(r.waiting, j.ID) || tried == maxLast {
+		if !r.mine(j.Tenant) || j.Blocked() || slices.Contains(r.waiting, j.ID) || tried == maxLast {
 			continue
 		}
 		tried++

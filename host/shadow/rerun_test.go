@@ -137,8 +137,19 @@ func TestRerunProperty(t *testing.T) {
 				}
 			case n < 5:
 				tenant := rapid.SampledFrom([]poise.TenantID{"mine", "other"}).Draw(t, "tenant")
-				apply(submitted(fmt.Sprint("j", i), tenant, int64(500*rapid.IntRange(1, 4).Draw(t, "ask"))))
-			case n < 8 && len(waiting) > 0:
+				s := submitted(fmt.Sprint("j", i), tenant, int64(500*rapid.IntRange(1, 4).Draw(t, "ask")))
+				if len(waiting) > 0 && rapid.IntRange(0, 3).Draw(t, "after") == 0 {
+					s.Job.After = []poise.JobID{waiting[0].ID}
+				}
+				apply(s)
+			case n == 5 && len(waiting) > 0:
+				j := rapid.SampledFrom(waiting).Draw(t, "held")
+				if j.Held == "" {
+					apply(poise.JobHeld{Job: j.ID, By: "ann"})
+				} else {
+					apply(poise.JobReleased{Job: j.ID})
+				}
+			case n < 8 && len(waiting) > 0 && !waiting[0].Blocked():
 				d, err := decide(live.View(), waiting[0])
 				if err != nil {
 					t.Fatal(err)
