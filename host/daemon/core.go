@@ -60,6 +60,7 @@ type core struct {
 	shadows map[poise.TenantID]*shadow // "" is the cluster's
 	slots   chan struct{}              // one token per lane that plans now
 
+	fuel       map[poise.TenantID]*bucket
 	tenantFuel func() int64           // per second; nil = no bound
 	faulted    func(poise.Activation) // a plugin faulted too often in a row
 	// clusterStreak counts the faults in a row of the cluster's plugin.
@@ -215,6 +216,9 @@ func (c *core) settle(w timed) error {
 			c.send(s.Again)
 		}
 		return nil
+	}
+	for _, use := range s.Voided {
+		c.charge(poise.TenantID(c.laneOf(w.Job.Tenant)), use.Fuel)
 	}
 	c.account(c.lanes[poise.TenantID(c.laneOf(w.Job.Tenant))], &s.Decision)
 	live := c.jobs[s.Decision.Job]

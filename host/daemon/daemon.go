@@ -194,7 +194,7 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 		Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return made.laneOf(tenant) },
 	})
 	*made = core{
-		lanes: map[poise.TenantID]*lane{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),
+		lanes: map[poise.TenantID]*lane{}, fuel: map[poise.TenantID]*bucket{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),
 		loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
 		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,

@@ -107,20 +107,6 @@ func (d *Daemon) planBeside(ctx context.Context, l *dryLane, tenant poise.Tenant
 	return decision, err
 }
 
-// charge takes fuel out of the bucket of a tenant: that of a decision, whatever
-// became of it, or of a dry run.
-func (c *core) charge(tenant poise.TenantID, fuel int64) {
-	l := c.lanes[tenant]
-	if l == nil || tenant == "" || c.tenantFuel == nil {
-		return
-	}
-	rate := c.tenantFuel()
-	if until := l.fuel.take(fuel, rate, c.now()); until > 0 {
-		c.loop.Rest(string(tenant), until)
-		c.board.rests.begin(tenant, until, rate)
-	}
-}
-
 // follow makes the lane that of the policies of a draft.
 func (l *dryLane) follow(ctx context.Context, b *stack.Builder, tenant poise.TenantID, on *draft) error {
 	of := inForce{on.policies.Scheduler(), on.policies.Activation(""), on.policies.Activation(tenant)}

@@ -280,7 +280,7 @@ func TestFuelOfTheOvertaken(t *testing.T) {
 	err = d.do(ctx, func(c *core) error {
 		l := c.lanes["acme"]
 		n := l.stack.Layers[0].Guest.Counters().Read()
-		if charged := c.tenantFuel() + l.fuel.used; n.Calls < 2 || charged != n.Fuel {
+		if charged := c.tenantFuel() + c.fuel["acme"].used; n.Calls < 2 || charged != n.Fuel {
 			t.Errorf("%d calls, %d units are charged, expected those of all calls, %d", n.Calls, charged, n.Fuel)
 		}
 		return nil

@@ -1,12 +1,9 @@
 package daemon
 
 import (
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/telemetry"
@@ -22,7 +19,6 @@ type lane struct {
 	out     int  // pieces of work that it plans there now
 	retired bool // another is in force
 	seen    []tally
-	fuel    bucket
 }
 
 // tally is what is known of a layer's plugin as of the latest decision.
@@ -79,9 +75,9 @@ func (c *core) use(l *lane) error {
 	c.lanes[l.tenant] = l
 	c.loop.Open(string(l.tenant), l.stack.Policy, l.away)
 	if old != nil {
-		l.fuel = old.fuel
 		old.retire()
 	}
+	c.charge(l.tenant, 0) // what it owes from before
 	return nil
 }
 
@@ -159,66 +155,6 @@ func (c *core) judge(l *lane, i int, d *poise.Decision) {
 	if now != nil && now.Digest == layer.Activation.Digest && !now.Quarantined {
 		c.faulted(*now)
 	}
-}
-
-// bucket is the fuel that a tenant has left: it fills by a rate per second, up to
-// one second's worth, and may be overdrawn by one decision.
-type bucket struct {
-	used int64      // below 0 = saved up
-	at   poise.Time // when used was right
-}
-
-// take takes fuel out and gives the time before which the tenant plans nothing, 0
-// for none.
-func (b *bucket) take(fuel, rate int64, now poise.Time) (until poise.Time) {
-	if now > b.at {
-		const ms = 1000
-		passed := min(int64(now-b.at), ms)
-		b.used = max(b.used-passed*(rate/ms+1), -rate)
-		b.at = now
-	}
-	if b.used += fuel; b.used <= 0 {
-		return 0
-	}
-	return now + poise.Time(b.used/(rate/1000+1)+1)
-}
-
-// rests are the tenants whose plugins have used their fuel, for readers.
-type rests struct {
-	mu    sync.Mutex
-	until map[poise.TenantID]rest
-}
-
-type rest struct {
-	until poise.Time
-	rate  int64 // of fuel, per second
-}
-
-func (r *rests) begin(tenant poise.TenantID, until poise.Time, rate int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.until == nil {
-		r.until = map[poise.TenantID]rest{}
-	}
-	r.until[tenant] = rest{until, rate}
-}
-
-func (r *rests) end(tenant poise.TenantID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.until, tenant)
-}
-
-// reason says why a tenant's jobs wait at a time, "" where nothing is planned
-// later for the sake of fuel.
-func (r *rests) reason(tenant poise.TenantID, now poise.Time) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	one := r.until[tenant]
-	if one.until <= now {
-		return ""
-	}
-	return fmt.Sprintf("the tenant's policy has used its fuel of %d units a second; it plans again at %s", one.rate, client.At(one.until).Format(time.RFC3339Nano))
 }
 
 // pluginID names an activation in metrics.

@@ -166,7 +166,14 @@ func TestFuelBucketIsAReason(t *testing.T) {
 	if err != nil || !strings.Contains(stack.Waits, "used its fuel") {
 		t.Errorf("%+v, %v", stack, err)
 	}
+	// Another policy pays no debt off.
+	if err := d.Deactivate(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
 	keep(t, d, "a", firstParty(t, "bestfit"), poise.RuleReject)
+	if stack, err = d.Policy(ctx, "a"); err != nil || !strings.Contains(stack.Waits, "used its fuel") {
+		t.Errorf("%+v, %v, expected the tenant to owe what it did before", stack, err)
+	}
 }
 
 // seriesOf gives the metrics of the daemon by name and tenant.

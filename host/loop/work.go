@@ -107,6 +107,9 @@ type Settled struct {
 	Decision poise.Decision // that was made, whatever became of it
 	Dropped  bool           // the job is gone or held, or its lane has another policy now, or it another priority
 	Again    *Work          // planned anew: the node that was chosen has changed
+	// Voided is what plugins used for an answer that Decision is not made of: it was
+	// overtaken once too often.
+	Voided []poise.PluginUse
 }
 
 // Settle ends a piece of work whose Plan has run. Where the decision is to place
@@ -137,20 +140,21 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	if miss := l.state.OverQuota(j); d.Verdict == poise.Placed && miss != nil { // others were placed meanwhile
 		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, miss)
 	}
+	var voided []poise.PluginUse
 	if d.Verdict == poise.Placed && l.overtaken(w) {
 		if w.attempt < retries {
 			return Settled{Decision: d, Again: l.work(w.lane, w.item, w.attempt+1)}, nil
 		}
 		var err error
-		seen = l.state.Index()
+		seen, voided = l.state.Index(), w.decision.Plugins
 		if d, err = w.lane.pipeline.Fail(l.state.View(), j, detail, Overtaken); err != nil {
 			return Settled{}, err
 		}
 	}
 	if d.Verdict != poise.Placed {
-		return Settled{Decision: d}, of.queue.Park(w.item, queue.CausesOf(&d), seen, now)
+		return Settled{Decision: d, Voided: voided}, of.queue.Park(w.item, queue.CausesOf(&d), seen, now)
 	}
-	return Settled{Decision: d}, nil
+	return Settled{Decision: d, Voided: voided}, nil
 }
 
 // overtaken says whether the node that was chosen has changed since.
