@@ -254,6 +254,36 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
+// costly is a scorer that has used fuel each time.
+type costly struct{ *balance.Spread }
+
+func (costly) Use() poise.PluginUse { return poise.PluginUse{Name: "costly", Fuel: 7} }
+
+// What was planned in vain has cost its fuel all the same, each attempt once.
+func TestOvertakenIsCharged(t *testing.T) {
+	d := newDriver(t)
+	d.loop.Open("away", sched.Policy{Name: "away", Scorer: costly{spread(t)}, OnFailure: sched.Reject}, true)
+	node := d.join(4000)
+	d.submit("away", 1000)
+	w := d.loop.Next(d.now)
+	spent := int64(0)
+	for w != nil {
+		w.Plan(sched.Brief)
+		d.apply(poise.NodeMarked{Name: node})
+		s, err := d.loop.Settle(w, d.now, sched.Brief)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range append(s.Voided, s.Decision.Plugins...) {
+			spent += use.Fuel
+		}
+		w = s.Again
+	}
+	if spent != 3*7 {
+		t.Errorf("%d units, expected those of three attempts", spent)
+	}
+}
+
 // What a lane planned under its old policy is dropped and planned again.
 func TestNewPolicy(t *testing.T) {
 	d := newDriver(t)
