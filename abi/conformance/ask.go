@@ -25,7 +25,7 @@ func (r *recorder) Score(*state.Batch, []float64, []uint32) error { return nil }
 // candidates gives the rows that Poise's own filters keep, in order.
 func candidates(f *fleet, job *state.Job) ([]uint32, error) {
 	r := &recorder{}
-	if _, err := sched.NewPipeline(sched.Policy{Filters: []sched.Filter{r}, Scorer: r}).Plan(f.snap, job, sched.Brief); err != nil {
+	if _, err := sched.NewPipeline(sched.Policy{Filters: []sched.Filter{r}, Scorer: r}).Plan(f.snap, job, sched.Pass{Detail: sched.Brief}); err != nil {
 		return nil, err
 	}
 	slices.Sort(r.rows)

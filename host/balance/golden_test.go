@@ -161,7 +161,7 @@ func goldenPlace(t *testing.T, e *goldenExample, text json.RawMessage) candidate
 // chooses the node and device that come first.
 func mustAgree(t *testing.T, w *world, s sched.Scorer, j *state.Job, first candidate) {
 	t.Helper()
-	d, err := sched.NewPipeline(sched.Policy{Name: "test", Scorer: s}).Plan(w.state.View(), j, sched.Brief)
+	d, err := sched.NewPipeline(sched.Policy{Name: "test", Scorer: s}).Plan(w.state.View(), j, sched.Pass{Detail: sched.Brief})
 	if err != nil {
 		t.Fatal(err)
 	}

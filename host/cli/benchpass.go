@@ -66,7 +66,7 @@ func newBench(m *policy.Module, params map[string]string, sc *scene, shapes int)
 		return nil, err
 	}
 	b := &bench{guest: g, limits: m.Limits(), snap: s.View(), job: s.Job(sc.job.ID)}
-	if _, err := p.Plan(b.snap, b.job, sched.Brief); err != nil {
+	if _, err := p.Plan(b.snap, b.job, sched.Pass{Detail: sched.Brief}); err != nil {
 		return nil, err
 	}
 	b.rows = native.rows

@@ -45,7 +45,7 @@ func newDecisionList(s Streams, r *remote) *cobra.Command {
 	limitFlag(cmd, &f.Limit)
 	cmd.Flags().StringVar(&f.Job, "job", "", "only those on this job, by name or id")
 	cmd.Flags().StringVar(&f.Node, "node", "", "only those that chose this node")
-	cmd.Flags().StringVar(&f.Verdict, "verdict", "", "only placed, fits-not-now, never-fits or over-quota")
+	cmd.Flags().StringVar(&f.Verdict, "verdict", "", "only placed, fits-not-now, never-fits, over-quota or behind-others")
 	return cmd
 }
 

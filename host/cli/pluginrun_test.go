@@ -213,7 +213,7 @@ func TestHostsChoiceIsThePipelines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := p.Plan(s.View(), s.Job("j"), sched.Brief)
+		d, err := p.Plan(s.View(), s.Job("j"), sched.Pass{Detail: sched.Brief})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func (sc *scene) try(m *policy.Module, params map[string]string, weight float64,
 // decide lets a plugin that is set up decide on the job.
 func (sc *scene) decide(m *policy.Module, params map[string]string, e *entry, fleet *state.State, p *sched.Pipeline, detail sched.Detail) (t *trial, err error) {
 	t = &trial{job: *fleet.Job(sc.job.ID), failure: e.policy.OnFailure}
-	if t.decision, err = p.Plan(fleet.View(), &t.job, detail); err != nil {
+	if t.decision, err = p.Plan(fleet.View(), &t.job, sched.Pass{Now: fleet.View().At(), Detail: detail}); err != nil {
 		return nil, err
 	}
 	t.strange = strange(m.Manifest.Params, params, fleet.View(), t.job.Tenant)

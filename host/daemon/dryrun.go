@@ -62,7 +62,7 @@ func (d *Daemon) try(ctx context.Context, j *poise.Job) (decision poise.Decision
 		job, err := c.loop.State().Draft(j, c.now())
 		if err == nil {
 			at = c.now()
-			decision, err = c.loop.Try(job, sched.Full)
+			decision, err = c.loop.Try(job, at, sched.Full)
 		}
 		return err
 	})
@@ -98,7 +98,7 @@ func (d *Daemon) planBeside(ctx context.Context, l *dryLane, tenant poise.Tenant
 	case <-ctx.Done():
 		return poise.Decision{}, unavailable(ctx)
 	}
-	decision, err := l.pipeline.Plan(on.snap, on.job, sched.Full)
+	decision, err := l.pipeline.Plan(on.snap, on.job, sched.Pass{Now: on.at, Detail: sched.Full})
 	var fuel int64
 	for i := range decision.Plugins {
 		fuel += decision.Plugins[i].Fuel

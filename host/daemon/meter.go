@@ -38,7 +38,7 @@ func ask(r *poise.Request) string {
 
 // meterDecision records a decision.
 func (c *core) meterDecision(live *liveJob, d *poise.Decision, took time.Duration) {
-	outcome := [...]string{poise.Placed: "placed", poise.FitsNotNow: "waits", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota"}[d.Verdict]
+	outcome := [...]string{poise.Placed: "placed", poise.FitsNotNow: "waits", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota", poise.BehindOthers: "behind-others"}[d.Verdict]
 	c.metrics.Decision(d.Policy, outcome, took, d.Looked)
 	if d.Verdict == poise.Placed {
 		wait := time.Duration(int64(c.now())-live.row.Submitted) * time.Millisecond

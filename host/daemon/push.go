@@ -228,7 +228,7 @@ func (d *Daemon) trial(ctx context.Context, tenant poise.TenantID, m *policy.Mod
 		if err := ctx.Err(); err != nil {
 			return check, unavailable(ctx)
 		}
-		if _, err := pipeline.Plan(st.View(), j, sched.Brief); err != nil {
+		if _, err := pipeline.Plan(st.View(), j, sched.Pass{Detail: sched.Brief}); err != nil {
 			return check, err
 		}
 		if n := faultCount(top.Guest.Counters().Read()); n > 0 {
@@ -247,7 +247,7 @@ func (d *Daemon) trial(ctx context.Context, tenant poise.TenantID, m *policy.Mod
 
 // faultText plans a job again and gives the fault that came of it.
 func faultText(p *sched.Pipeline, st *state.State, j *state.Job) string {
-	d, err := p.Plan(st.View(), j, sched.Brief)
+	d, err := p.Plan(st.View(), j, sched.Pass{Detail: sched.Brief})
 	if err != nil {
 		return err.Error()
 	}

@@ -158,7 +158,7 @@ func (d *Daemon) tryOnce(ctx context.Context, trial *state.Policies, tenant pois
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	decision, err := sched.NewPipeline(st.Policy).Plan(snap, job, sched.Brief)
+	decision, err := sched.NewPipeline(st.Policy).Plan(snap, job, sched.Pass{Detail: sched.Brief})
 	if err != nil {
 		return true, err
 	}

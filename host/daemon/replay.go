@@ -215,17 +215,18 @@ func (r *replay) again(ctx context.Context, was *made) error {
 		}
 	}
 	var is poise.Decision
+	pass := sched.Pass{Now: was.Now, Detail: sched.Full}
 	recorded := len(was.Plugins) > 0 && !r.options.RerunGuests
 	switch {
 	case recorded:
 		var field string
-		if is, field, err = r.fromRecord(p, was, job); err == nil && field != "" {
+		if is, field, err = r.fromRecord(p, was, job, pass); err == nil && field != "" {
 			return r.differs(was, field, fmt.Sprintf("%s, fault %q", was.Policy, was.Fault), is.Policy)
 		}
 	case was.overtaken():
-		is, err = p.pipeline.Fail(r.state.View(), job, sched.Full, loop.Overtaken)
+		is, err = p.pipeline.Fail(r.state.View(), job, pass, loop.Overtaken)
 	default:
-		is, err = p.pipeline.Plan(r.state.View(), job, sched.Full)
+		is, err = p.pipeline.Plan(r.state.View(), job, pass)
 	}
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (sh *shadow) planner(ctx context.Context, st *stack.Stack) compare.Planner 
 		case <-ctx.Done():
 			return poise.Decision{}, unavailable(ctx)
 		}
-		d, err := pipe.Plan(snap, j, sched.Brief)
+		d, err := pipe.Plan(snap, j, sched.Pass{Now: snap.At(), Detail: sched.Brief})
 		<-sh.tools.slots
 		sh.fuel.take(fuelOf(&d, ""), sh.tools.rate(), now())
 		return d, err

@@ -114,7 +114,7 @@ func (w *shadowWork) plan(ctx context.Context, p *sched.Pipeline, s *shown, deta
 	case <-ctx.Done():
 		return poise.Decision{}, false
 	}
-	d, err := p.Plan(s.snap, &s.job, detail)
+	d, err := p.Plan(s.snap, &s.job, sched.Pass{Now: s.decision.Now, Detail: detail})
 	<-sh.tools.slots
 	if err != nil {
 		sh.tools.log.Warn("a shadow has no answer", "tenant", string(sh.kept.Activation.Tenant), "error", err)

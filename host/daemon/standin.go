@@ -119,7 +119,7 @@ func rungs(st *stack.Stack) []*rung {
 // recorded: the native filter has to keep each node of the short list, and order,
 // ties, tiers, devices and the choice have to follow from the losses. field says
 // what of the record leads nowhere.
-func (r *replay) fromRecord(p *plans, was *made, job *state.Job) (is poise.Decision, field string, err error) {
+func (r *replay) fromRecord(p *plans, was *made, job *state.Job, pass sched.Pass) (is poise.Decision, field string, err error) {
 	rungs := p.rungs
 	if was.Fault != "" && len(rungs) > 0 {
 		rungs = rungs[1:] // the first one failed
@@ -132,7 +132,7 @@ func (r *replay) fromRecord(p *plans, was *made, job *state.Job) (is poise.Decis
 			g.standIn.record(&was.Decision)
 		}
 		// What is kept of one stand-in's answers is not true of the next.
-		is, err = sched.NewPipeline(g.policy).Plan(r.state.View(), job, sched.Full)
+		is, err = sched.NewPipeline(g.policy).Plan(r.state.View(), job, pass)
 		is.Fault = was.Fault
 		if err == nil && g.standIn != nil {
 			settleStandIn(&was.Decision, &is)
@@ -148,19 +148,20 @@ func (r *replay) fromRecord(p *plans, was *made, job *state.Job) (is poise.Decis
 
 // settleStandIn tells the nodes that the stand-in knows nothing of from those
 // that were refused: as many as fitted beside the short list did fit, and as many
-// as the plugins refused were refused in their words. Only the sum can be checked.
+// as were refused by plugins, or kept for others,
+// were refused so. Only the sum can be checked.
 func settleStandIn(was, is *poise.Decision) {
 	unlisted := 0
 	var counts []poise.ReasonCount
 	for _, c := range is.Refused {
-		if c.Code == poise.PolicyRefused {
+		if afterPlugins(c.Code) {
 			unlisted += c.Nodes
 			continue
 		}
 		counts = append(counts, c)
 	}
 	for _, c := range was.Refused {
-		if c.Code == poise.PolicyRefused {
+		if afterPlugins(c.Code) {
 			counts = append(counts, c)
 			unlisted -= c.Nodes
 		}
@@ -168,3 +169,7 @@ func settleStandIn(was, is *poise.Decision) {
 	is.Refused = counts
 	is.Fitting += unlisted
 }
+
+// afterPlugins says whether a node with this reason passed the native filters: of
+// such a node a stand-in knows nothing.
+func afterPlugins(c poise.ReasonCode) bool { return c >= poise.PolicyRefused }

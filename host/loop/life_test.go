@@ -174,7 +174,7 @@ func TestLife(t *testing.T) {
 			if j.Blocked() || j.NotBefore > d.now {
 				continue
 			}
-			decision, err := d.loop.lanes[string(j.Tenant)].pipeline.Plan(d.loop.State().View(), j, sched.Brief)
+			decision, err := d.loop.lanes[string(j.Tenant)].pipeline.Plan(d.loop.State().View(), j, sched.Pass{Detail: sched.Brief})
 			if err != nil || decision.Verdict == poise.Placed {
 				t.Fatalf("job %s waits and fits on %s (%v)", j.ID, decision.Node, err)
 			}

@@ -350,7 +350,7 @@ func TestLoop(t *testing.T) {
 		d.checkPlaces(t)
 		for _, j := range d.loop.State().Waiting() {
 			lane := d.loop.lanes[d.laneOf(string(j.Tenant))]
-			decision, err := lane.pipeline.Plan(d.loop.State().View(), j, sched.Brief)
+			decision, err := lane.pipeline.Plan(d.loop.State().View(), j, sched.Pass{Detail: sched.Brief})
 			if err != nil || decision.Verdict == poise.Placed {
 				t.Fatalf("job %s waits and fits on %s (%v)", j.ID, decision.Node, err)
 			}

@@ -39,7 +39,7 @@ func (f *fair) misses() string {
 			continue
 		}
 		seen[j.Tenant] = true
-		d, err := f.loop.Try(j, sched.Brief)
+		d, err := f.loop.Try(j, f.now, sched.Brief)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestQuotas(t *testing.T) {
 		}
 		d.quiet()
 		for _, j := range d.loop.State().Waiting() {
-			decision, err := d.loop.Try(j, sched.Brief)
+			decision, err := d.loop.Try(j, d.now, sched.Brief)
 			if err != nil || decision.Verdict == poise.Placed {
 				t.Fatalf("job %s waits, is within its quotas and fits on %s (%v)", j.ID, decision.Node, err)
 			}

@@ -24,6 +24,7 @@ type Work struct {
 	lane    *lane
 	item    queue.Item
 	snap    *state.Snapshot
+	now     poise.Time // when the snapshot was taken
 	attempt int
 
 	decision poise.Decision
@@ -48,16 +49,16 @@ func (l *Loop) Next(now poise.Time) *Work {
 	}
 	first := l.turn(ready, 0).list
 	item, _ := first.queue.Pop(now)
-	w := l.work(first.lane, item, 0)
+	w := l.work(first.lane, item, 0, now)
 	if miss := l.state.OverQuota(&w.Job); miss != nil {
-		w.Away, w.decision = false, w.lane.pipeline.OverQuota(w.snap, &w.Job, miss)
+		w.Away, w.decision = false, w.lane.pipeline.OverQuota(w.snap, &w.Job, now, miss)
 	}
 	return w
 }
 
 // work begins to plan a job.
-func (l *Loop) work(lane *lane, item queue.Item, attempt int) *Work {
-	w := &Work{Job: *l.state.Job(item.Job), Away: lane.away, Index: l.state.Index(), lane: lane, item: item, attempt: attempt}
+func (l *Loop) work(lane *lane, item queue.Item, attempt int, now poise.Time) *Work {
+	w := &Work{Job: *l.state.Job(item.Job), Away: lane.away, Index: l.state.Index(), lane: lane, item: item, now: now, attempt: attempt}
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
@@ -70,23 +71,23 @@ func (w *Work) Plan(detail sched.Detail) {
 	if w.decision.Verdict == poise.OverQuota {
 		return
 	}
-	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, detail)
+	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, sched.Pass{Now: w.now, Detail: detail})
 }
 
-// Try plans a job that is not queued, and changes nothing. A lane that plans
+// Try plans a job that is not queued, as of now, and changes nothing. A lane that plans
 // elsewhere is not waited for.
-func (l *Loop) Try(j *state.Job, detail sched.Detail) (poise.Decision, error) {
+func (l *Loop) Try(j *state.Job, now poise.Time, detail sched.Detail) (poise.Decision, error) {
 	lane, err := l.laneOf(j)
 	if err != nil {
 		return poise.Decision{}, err
 	}
 	if miss := l.state.OverQuota(j); miss != nil {
-		return lane.pipeline.OverQuota(l.state.View(), j, miss), nil
+		return lane.pipeline.OverQuota(l.state.View(), j, now, miss), nil
 	}
 	if lane.work != nil {
 		return poise.Decision{}, &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
 	}
-	return lane.pipeline.Plan(l.state.View(), j, detail)
+	return lane.pipeline.Plan(l.state.View(), j, sched.Pass{Now: now, Detail: detail})
 }
 
 // Kept gives, for keeping, what a decision was made on that Settle gave for a
@@ -138,16 +139,16 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	}
 	d, seen := w.decision, w.Index
 	if miss := l.state.OverQuota(j); d.Verdict == poise.Placed && miss != nil { // others were placed meanwhile
-		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, miss)
+		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, now, miss)
 	}
 	var voided []poise.PluginUse
 	if d.Verdict == poise.Placed && l.overtaken(w) {
 		if w.attempt < retries {
-			return Settled{Decision: d, Again: l.work(w.lane, w.item, w.attempt+1)}, nil
+			return Settled{Decision: d, Again: l.work(w.lane, w.item, w.attempt+1, now)}, nil
 		}
 		var err error
 		seen, voided = l.state.Index(), w.decision.Plugins
-		if d, err = w.lane.pipeline.Fail(l.state.View(), j, detail, Overtaken); err != nil {
+		if d, err = w.lane.pipeline.Fail(l.state.View(), j, sched.Pass{Now: now, Detail: detail}, Overtaken); err != nil {
 			return Settled{}, err
 		}
 	}

@@ -9,10 +9,13 @@ const (
 	FitsNotNow
 	NeverFits // no present node could hold it, even empty
 	OverQuota // a tenant would hold more than it may
-	Verdicts  // how many there are
+	// BehindOthers: some nodes could hold it now, and all of these are kept for
+	// jobs that go before.
+	BehindOthers
+	Verdicts // how many there are
 )
 
-var verdictNames = [...]string{"placed", "fits, but not now", "never fits the present nodes", "over quota"}
+var verdictNames = [...]string{"placed", "fits, but not now", "never fits the present nodes", "over quota", "behind others"}
 
 // String gives the verdict as a person reads it.
 func (v Verdict) String() string { return verdictNames[v] }
@@ -26,13 +29,14 @@ type Decision struct {
 	Node    string   // "" unless placed
 	Devices []uint16 `json:",omitempty"` // indexes of the chosen devices, ascending
 
+	Now     Time `json:",omitempty"` // when it was made
 	Policy  string
 	Ties    string // name of the tie rule
 	Seed    uint64
 	Version uint64 // row version counter of the snapshot
 	Epoch   uint64 // demand profile in force
 	Nodes   int    // nodes in the fleet
-	Fitting int    // nodes that passed the filters
+	Fitting int    // nodes that passed the filters and are not kept from the job
 
 	// Quota is what is in the way of a job that is over quota; no node was looked
 	// at then.
@@ -54,9 +58,10 @@ type Decision struct {
 	// Filled where the full decision was asked for.
 	Refused []ReasonCount `json:",omitempty"` // by falling count, then code, then dimension
 	LeftOut []LeftOut     `json:",omitempty"` // of these, what the model of node classes showed without a look at the node
-	Nearest *Miss         `json:",omitempty"` // nil when placed
+	Nearest *Miss         `json:",omitempty"` // nil when placed or behind others
 	// Misses has, per dimension and for the devices, the node that misses least in
-	// it, of those that only amounts keep the job off. Empty when placed.
+	// it, of those that only amounts keep the job off. Empty when placed or behind
+	// others, as is Helps.
 	Misses []Miss   `json:",omitempty"`
 	Helps  []Help   `json:",omitempty"` // the single changes that would help now, most nodes first; empty when placed
 	Ranked []Ranked `json:",omitempty"` // the best candidates, best first; all of them where everything was asked for

@@ -22,13 +22,14 @@ const (
 	PolicyRefused // by a policy's filter, see NewPolicyReason
 	PolicyFaulted // a policy failed, and its failure rule is to wait
 	PoolOverQuota // of the node's device model or class, a tenant would hold more than it may
+	Reserved      // kept for jobs that go before
 	ReasonCodes   // how many codes there are
 )
 
 var reasonTexts = [ReasonCodes]string{
 	"fits", "selector does not match", "taint not tolerated", "no such device", "other device model",
 	"gives out whole devices only", "node too small", "too few devices",
-	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed", "over the quota of its model or class",
+	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed", "over the quota of its model or class", "reserved",
 }
 
 // String gives the reason as a person reads it.

@@ -49,6 +49,7 @@ func TestReasonCodes(t *testing.T) {
 	f(NodeDrained, "drained", false)
 	f(IdleShort, "not enough idle", false)
 	f(DeviceIdleShort, "not enough idle devices", false)
+	f(Reserved, "reserved", false)
 }
 
 func TestVerdicts(t *testing.T) {
@@ -61,4 +62,6 @@ func TestVerdicts(t *testing.T) {
 	f(Placed, "placed")
 	f(FitsNotNow, "fits, but not now")
 	f(NeverFits, "never fits the present nodes")
+	f(OverQuota, "over quota")
+	f(BehindOthers, "behind others")
 }

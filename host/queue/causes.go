@@ -21,6 +21,8 @@ const (
 	Joined
 	// Quota: a tenant holds too much.
 	Quota
+	// Reserved: a node is kept for jobs that go before.
+	Reserved
 )
 
 // lastDimension is the cause that all dimensions of this index and above
@@ -44,6 +46,8 @@ func CauseOf(r poise.Reason) Causes {
 		return Devices
 	case poise.NodeNotReady, poise.NodeDrained:
 		return Marked
+	case poise.Reserved:
+		return Reserved
 	case poise.PolicyRefused, poise.PolicyFaulted:
 		return ^Causes(0) // nobody but the policy knows what would help
 	case poise.PoolOverQuota:

@@ -75,6 +75,8 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
 	case poise.OverQuota:
 		fmt.Fprintf(b, "waits: over quota; %s\n", quotaText(d.Quota))
+	case poise.BehindOthers:
+		fmt.Fprintf(b, "waits: behind others; every one of %s that could hold it now is kept for jobs that go before\n", nodes(d.Nodes))
 	default:
 		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))
 	}

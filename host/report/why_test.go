@@ -116,7 +116,7 @@ func (s *scene) submit(j poise.Job) *state.Job {
 
 func (s *scene) plan(j *state.Job) *poise.Decision {
 	s.t.Helper()
-	d, err := s.pipeline.Plan(s.state.View(), j, sched.Full)
+	d, err := s.pipeline.Plan(s.state.View(), j, sched.Pass{Detail: sched.Full})
 	if err != nil {
 		s.t.Fatal(err)
 	}

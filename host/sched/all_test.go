@@ -26,12 +26,12 @@ func TestAllExplainsTheDecision(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "jobs") {
 			j := w.submit(drawJob(t))
 			snap := w.state.View()
-			brief, err := p.Plan(snap, j, Brief)
+			brief, err := p.Plan(snap, j, Pass{Detail: Brief})
 			if err != nil {
 				t.Fatal(err)
 			}
 			full := mustPlan(t, p, snap, j)
-			all, err := p.Plan(snap, j, All)
+			all, err := p.Plan(snap, j, Pass{Detail: All})
 			if err != nil {
 				t.Fatal(err)
 			}

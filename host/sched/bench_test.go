@@ -22,7 +22,7 @@ func BenchmarkPlan(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				j := w.submit(job(1, 4))
-				d, err := p.Plan(w.state.View(), j, Brief)
+				d, err := p.Plan(w.state.View(), j, Pass{Detail: Brief})
 				if err != nil {
 					b.Fatal(err)
 				}

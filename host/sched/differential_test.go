@@ -85,7 +85,7 @@ type machine struct {
 // snapshot as the naive planner does.
 func (m *machine) check(t *rapid.T, snap *state.Snapshot, j *state.Job) poise.Decision {
 	t.Helper()
-	brief, err := m.pipeline.Plan(snap, j, Brief) // what the index left out has no reason yet
+	brief, err := m.pipeline.Plan(snap, j, Pass{Detail: Brief}) // what the index left out has no reason yet
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,16 +21,21 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 			d.Refused = append(d.Refused, poise.ReasonCount{Code: c.reason.Code(), Dim: r.dimName(c.reason), Text: p.policy.reasonText(c.reason), Nodes: c.nodes})
 		}
 	}
+	for _, c := range p.barred.counts {
+		d.Refused = append(d.Refused, poise.ReasonCount{Code: c.reason.Code(), Nodes: c.nodes})
+	}
 	slices.SortFunc(d.Refused, func(a, b poise.ReasonCount) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim), cmp.Compare(a.Text, b.Text))
 	})
 	d.LeftOut = r.leftOut(p.order.index, snap, &p.work)
 	if detail == All {
-		d.Refusals = r.refusals(&p.policy, snap)
+		d.Refusals = p.refusals(r, snap)
 	}
 	if d.Verdict != poise.Placed {
-		d.Nearest = r.nearest(&p.policy, snap, d.Verdict)
-		d.Helps, d.Misses = r.helps(&p.policy, snap)
+		if r.fitting == 0 {
+			d.Nearest = r.nearest(&p.policy, snap, d.Verdict)
+			d.Helps, d.Misses = r.helps(&p.policy, snap)
+		}
 		return
 	}
 	rows := p.shortList(r, chosen)
@@ -54,7 +59,13 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 
 // shortList gives the chosen row and the next best ones.
 func (p *Pipeline) shortList(r *ranking, chosen uint32) []uint32 {
-	rows := r.tree.best([]uint32{chosen}, ShortList+1, &p.order, r.candidate)
+	rows := []uint32{chosen}
+	r.tree.walk(&p.order, func(row uint32) bool {
+		if r.candidate(row) && !p.barred.has(row) {
+			rows = append(rows, row)
+		}
+		return r.candidate(row) && len(rows) <= ShortList
+	})
 	if i := slices.Index(rows[1:], chosen); i >= 0 {
 		rows = slices.Delete(rows, i+1, i+2)
 	}
@@ -66,7 +77,7 @@ func (p *Pipeline) shortList(r *ranking, chosen uint32) []uint32 {
 func (p *Pipeline) allRanked(r *ranking, job *state.Job) []uint32 {
 	var rows []uint32
 	for row := range uint32(len(r.rows)) {
-		if r.candidate(row) {
+		if r.candidate(row) && !p.barred.has(row) {
 			rows = append(rows, row)
 		}
 	}
@@ -90,12 +101,15 @@ func (p *Pipeline) allRanked(r *ranking, job *state.Job) []uint32 {
 }
 
 // refusals gives every refused node with its reason, by name.
-func (r *ranking) refusals(p *Policy, snap *state.Snapshot) []poise.Refusal {
+func (p *Pipeline) refusals(r *ranking, snap *state.Snapshot) []poise.Refusal {
 	var all []poise.Refusal
 	for row := range r.rows {
 		if e := &r.rows[row]; e.present && e.reason != 0 {
-			all = append(all, poise.Refusal{Node: snap.Name(uint32(row)), Code: e.reason.Code(), Dim: r.dimName(e.reason), Text: p.reasonText(e.reason)})
+			all = append(all, poise.Refusal{Node: snap.Name(uint32(row)), Code: e.reason.Code(), Dim: r.dimName(e.reason), Text: p.policy.reasonText(e.reason)})
 		}
+	}
+	for _, row := range p.barred.rows {
+		all = append(all, poise.Refusal{Node: snap.Name(row), Code: p.barred.reason(row).Code()})
 	}
 	slices.SortFunc(all, func(a, b poise.Refusal) int { return cmp.Compare(a.Node, b.Node) })
 	return all

@@ -54,7 +54,7 @@ func TestLossThatIsNoNumber(t *testing.T) {
 		w.join(node("a", 4, 8), node("b", 4, 8), node("c", 4, 8))
 		m := &moody{row: 1, loss: &loss}
 		p := NewPipeline(Policy{Name: "moody", Scorer: m})
-		d, err := p.Plan(w.state.View(), w.submit(job(1, 1)), Full)
+		d, err := p.Plan(w.state.View(), w.submit(job(1, 1)), Pass{Detail: Full})
 		if want == "" {
 			if err != nil || d.Node != "b" {
 				t.Errorf("loss %v: placed on %q with error %v, expected b", loss, d.Node, err)
@@ -122,7 +122,7 @@ func TestDeviceMaskThatDoesNotFit(t *testing.T) {
 		w.run("g", ask(job(0, 0), "gpu", 1, 700), 1)
 		loss := 0.0
 		p := NewPipeline(Policy{Name: "moody", Scorer: &moody{row: 0, loss: &loss, mask: mask}})
-		d, err := p.Plan(w.state.View(), w.submit(j), Full)
+		d, err := p.Plan(w.state.View(), w.submit(j), Pass{Detail: Full})
 		got := fmt.Sprint(d.Devices)
 		if err != nil {
 			got = err.Error()
@@ -178,7 +178,7 @@ func TestFaultKeepsNothing(t *testing.T) {
 				m.loss = &rapid.SliceOfN(rapid.SampledFrom(bad), 1, 1).Draw(t, "loss")[0]
 				m.row = uint32(rapid.IntRange(0, w.state.View().Rows()-1).Draw(t, "row"))
 			}
-			got, err := p.Plan(w.state.View(), j, Full)
+			got, err := p.Plan(w.state.View(), j, Pass{Detail: Full})
 			if err != nil {
 				if got.Node != "" || got.Ranked != nil || got.Reasons != nil {
 					t.Fatalf("after a fault: %+v, expected no decision", got)
@@ -206,7 +206,7 @@ func TestFaultInALaterBatch(t *testing.T) {
 	m := &moody{failing: 2}
 	p := NewPipeline(Policy{Name: "moody", Scorer: m})
 	j := w.submit(job(1, 1))
-	if d, err := p.Plan(w.state.View(), j, Full); err == nil || err.Error() != "out of mood" || d.Node != "" {
+	if d, err := p.Plan(w.state.View(), j, Pass{Detail: Full}); err == nil || err.Error() != "out of mood" || d.Node != "" {
 		t.Errorf("placed on %q with error %v, expected the scorer's error", d.Node, err)
 	}
 	if m.asked != 2*batchRows {

@@ -32,6 +32,7 @@ type Pipeline struct {
 	nodes    int    // of the same
 	work     scratch
 	ties     []uint32
+	barred   barred // of the present pass
 }
 
 // NewPipeline makes a pipeline for a policy.
@@ -59,8 +60,8 @@ func (p *Pipeline) Policy() *Policy { return &p.policy }
 // is a Decision too. Where a filter or scorer fails, nothing of its answers is
 // kept and the failure rule of the policy says what is decided; under Abort the
 // failure is the error.
-func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
-	d, err := p.plan(snap, job, detail)
+func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, pass Pass) (poise.Decision, error) {
+	d, err := p.plan(snap, job, &pass)
 	for _, part := range p.parts {
 		if a, ok := part.(Accountant); ok {
 			d.Plugins = append(d.Plugins, a.Use())
@@ -69,34 +70,34 @@ func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, detail Detail) (po
 	if err == nil || p.policy.OnFailure == Abort {
 		return d, err
 	}
-	return p.failed(d, err.Error(), snap, job, detail)
+	return p.failed(d, err.Error(), snap, job, pass)
 }
 
 // Fail decides about a job whose policy gave no answer that could be used, by
 // the failure rule. Under Abort the fault is the error.
-func (p *Pipeline) Fail(snap *state.Snapshot, job *state.Job, detail Detail, fault string) (poise.Decision, error) {
-	d := p.blank(snap, job)
+func (p *Pipeline) Fail(snap *state.Snapshot, job *state.Job, pass Pass, fault string) (poise.Decision, error) {
+	d := p.blank(snap, job, pass.Now)
 	if p.policy.OnFailure == Abort {
 		return d, &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("policy %q", p.policy.Name), Detail: fault}
 	}
-	return p.failed(d, fault, snap, job, detail)
+	return p.failed(d, fault, snap, job, pass)
 }
 
 // OverQuota is the decision about a job that may not be placed, whatever fits.
-func (p *Pipeline) OverQuota(snap *state.Snapshot, job *state.Job, miss *poise.QuotaMiss) poise.Decision {
-	d := p.blank(snap, job)
+func (p *Pipeline) OverQuota(snap *state.Snapshot, job *state.Job, now poise.Time, miss *poise.QuotaMiss) poise.Decision {
+	d := p.blank(snap, job, now)
 	d.Verdict, d.Quota = poise.OverQuota, miss
 	return d
 }
 
 // failed applies the failure rule; d is as far as the policy came.
-func (p *Pipeline) failed(d poise.Decision, fault string, snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
+func (p *Pipeline) failed(d poise.Decision, fault string, snap *state.Snapshot, job *state.Job, pass Pass) (poise.Decision, error) {
 	d.Fault = fault
 	if p.policy.OnFailure == Reject {
 		d.Verdict, d.Reasons = poise.FitsNotNow, []poise.Reason{poise.NewReason(poise.PolicyFaulted, 0)}
 		return d, nil
 	}
-	instead, err := p.fallback.Plan(snap, job, detail)
+	instead, err := p.fallback.Plan(snap, job, pass)
 	instead.Plugins = append(d.Plugins, instead.Plugins...)
 	if instead.Fault != "" {
 		d.Fault += "; " + instead.Fault
@@ -106,35 +107,36 @@ func (p *Pipeline) failed(d poise.Decision, fault string, snap *state.Snapshot, 
 }
 
 // blank is the decision before anything is decided.
-func (p *Pipeline) blank(snap *state.Snapshot, job *state.Job) poise.Decision {
+func (p *Pipeline) blank(snap *state.Snapshot, job *state.Job, now poise.Time) poise.Decision {
 	return poise.Decision{
-		Job: job.ID, Policy: p.policy.Name, Ties: p.policy.Ties.String(), Seed: p.policy.Seed,
+		Job: job.ID, Now: now, Policy: p.policy.Name, Ties: p.policy.Ties.String(), Seed: p.policy.Seed,
 		Version: snap.Version(), Epoch: snap.Epoch(), Nodes: snap.Nodes(),
 	}
 }
 
-func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, detail Detail) (poise.Decision, error) {
-	d := p.blank(snap, job)
+func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, pass *Pass) (poise.Decision, error) {
+	d := p.blank(snap, job, pass.Now)
 	p.arrange(snap)
 	r := p.cache.ranking(job.Shape, p.Key(job), snap.Rows())
 	looked, err := r.catchUp(&p.policy, p.epoch(snap, job), job, &p.order, &p.work)
 	if err != nil {
 		return d, err
 	}
-	d.Looked, d.Fitting = looked, r.fitting
-	if r.fitting == 0 || detail != Brief {
+	p.bar(r, pass.Bars)
+	d.Looked, d.Fitting = looked, r.fitting-len(p.barred.rows)
+	if d.Fitting == 0 || pass.Detail != Brief {
 		r.settle(snap)
 	}
 	var row uint32
-	if r.fitting == 0 {
-		d.Verdict, d.Reasons = r.refusal()
+	if d.Fitting == 0 {
+		d.Verdict, d.Reasons = r.refusal(&p.barred)
 	} else {
 		row = p.pick(r, job)
 		d.Node = snap.Name(row)
 		d.Devices = p.devices(snap, job, row, r.rows[row].mask)
 	}
-	if detail != Brief {
-		p.explain(&d, r, snap, job, row, detail)
+	if pass.Detail != Brief {
+		p.explain(&d, r, snap, job, row, pass.Detail)
 	}
 	return d, nil
 }
@@ -187,8 +189,8 @@ func (p *Pipeline) arrange(snap *state.Snapshot) {
 }
 
 // refusal gives the distinct reasons of the refused rows, and whether any node
-// could hold the job once it is empty and ready.
-func (r *ranking) refusal() (poise.Verdict, []poise.Reason) {
+// could hold the job once it is empty and ready, or now but for the bars.
+func (r *ranking) refusal(b *barred) (poise.Verdict, []poise.Reason) {
 	verdict := poise.NeverFits
 	reasons := make([]poise.Reason, 0, len(r.counts))
 	for _, c := range r.counts {
@@ -200,18 +202,29 @@ func (r *ranking) refusal() (poise.Verdict, []poise.Reason) {
 			verdict = poise.FitsNotNow
 		}
 	}
+	if len(b.rows) > 0 {
+		verdict = b.verdict()
+		for _, c := range b.counts {
+			reasons = append(reasons, c.reason)
+		}
+	}
 	return verdict, reasons
 }
 
-// pick gives the best row. There is at least one candidate.
+// pick gives the best row that no bar refuses. There is at least one.
 func (p *Pipeline) pick(r *ranking, job *state.Job) uint32 {
 	best := r.tree.win[1]
+	if len(p.barred.rows) > 0 {
+		best = p.bestFree(r)
+	}
 	if p.policy.Ties != Seeded {
 		return best
 	}
-	p.ties = r.tree.tied(p.ties[:0], 1, func(row uint32) bool {
-		return r.candidate(row) && r.equal(row, best)
-	})
+	if len(p.barred.rows) == 0 {
+		p.ties = r.tree.tied(p.ties[:0], 1, func(row uint32) bool {
+			return r.candidate(row) && r.equal(row, best)
+		})
+	}
 	prefix := hashPrefix(p.policy.Seed, job.ID)
 	low := hashOf(prefix, p.order.snap.Name(best))
 	for _, row := range p.ties {

@@ -211,7 +211,7 @@ func TestNoPolicyPlacesWhatDoesNotFit(t *testing.T) {
 		p := NewPipeline(Policy{Name: "whim", Filters: []Filter{whim{t}}, Scorer: whim{t}})
 		for range rapid.IntRange(1, 12).Draw(t, "jobs") {
 			j := w.submit(drawJob(t))
-			d, err := p.Plan(w.state.View(), j, Full)
+			d, err := p.Plan(w.state.View(), j, Pass{Detail: Full})
 			if err != nil || d.Verdict != poise.Placed {
 				continue
 			}
@@ -344,7 +344,7 @@ func TestPlanLooksAtWhatChanged(t *testing.T) {
 	w.join(node("n9", 16, 64))
 	f("and came back", 1)
 	if n := testing.AllocsPerRun(100, func() {
-		if _, err := p.Plan(w.state.View(), j, Brief); err != nil {
+		if _, err := p.Plan(w.state.View(), j, Pass{Detail: Brief}); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 0 {
@@ -362,7 +362,7 @@ func TestBriefDecidesTheSame(t *testing.T) {
 		j := w.submit(drawJob(t))
 		p := NewPipeline(idleBalance(t))
 		full := mustPlan(t, p, w.state.View(), j)
-		brief, err := p.Plan(w.state.View(), j, Brief)
+		brief, err := p.Plan(w.state.View(), j, Pass{Detail: Brief})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -218,7 +218,7 @@ func (r *ranking) count(e *rankRow) {
 	case e.reason == 0:
 		r.fitting++
 	default:
-		r.tally(e.reason, 1)
+		r.counts = tally(r.counts, e.reason, 1)
 	}
 }
 
@@ -228,19 +228,19 @@ func (r *ranking) uncount(e *rankRow) {
 	case e.reason == 0:
 		r.fitting--
 	default:
-		r.tally(e.reason, -1)
+		r.counts = tally(r.counts, e.reason, -1)
 	}
 	e.reason, e.present = 0, false
 }
 
-func (r *ranking) tally(reason poise.Reason, by int) {
-	for i := range r.counts {
-		if r.counts[i].reason == reason {
-			r.counts[i].nodes += by
-			return
+func tally(counts []reasonCount, reason poise.Reason, by int) []reasonCount {
+	for i := range counts {
+		if counts[i].reason == reason {
+			counts[i].nodes += by
+			return counts
 		}
 	}
-	r.counts = append(r.counts, reasonCount{reason: reason, nodes: by})
+	return append(counts, reasonCount{reason: reason, nodes: by})
 }
 
 // order compares rows by (tier, loss, tie).

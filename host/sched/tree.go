@@ -1,5 +1,7 @@
 package sched
 
+import "container/heap"
+
 // tree is a tournament over rows: every inner node holds the better of its two
 // children, so the best row stands at the root, a changed row is played up in
 // log2(rows) matches, and the next best ones are found along the paths of the
@@ -55,35 +57,50 @@ func (t *tree) update(row uint32, o *order) {
 	}
 }
 
-// best appends up to n rows in order, best first, leaving out those that keep
-// says no to, and everything behind the first such row.
-func (t *tree) best(out []uint32, n int, o *order, keep func(row uint32) bool) []uint32 {
-	open := []int{1} // subtrees whose winners are not out yet
-	for len(out) < n && len(open) > 0 {
-		at := 0
-		for i := range open {
-			if o.less(t.child(open[i]), t.child(open[at])) {
-				at = i
-			}
-		}
-		i := open[at]
+// walk gives the rows in order, best first, until yield has had enough. Each row
+// costs log2(rows) matches and as many places in a heap of the subtrees whose
+// winners are not out yet.
+func (t *tree) walk(o *order, yield func(row uint32) bool) {
+	open := openTrees{tree: t, order: o, at: []int{1}}
+	for len(open.at) > 0 {
+		i := heap.Pop(&open).(int)
 		row := t.child(i)
-		if !keep(row) {
-			break
+		if !yield(row) {
+			return
 		}
-		out = append(out, row)
-		open = append(open[:at], open[at+1:]...)
 		for i < t.leaves { // the losers on the winner's path
-			if t.child(2*i) == row {
-				open = append(open, 2*i+1)
-				i = 2 * i
-			} else {
-				open = append(open, 2*i)
-				i = 2*i + 1
+			lost := 2*i + 1
+			if i *= 2; t.child(i) != row {
+				i, lost = lost, i
 			}
+			heap.Push(&open, lost)
 		}
 	}
-	return out
+}
+
+// openTrees is a heap of positions, the one with the best winner in front.
+type openTrees struct {
+	tree  *tree
+	order *order
+	at    []int
+}
+
+var _ heap.Interface = (*openTrees)(nil)
+
+func (h *openTrees) Len() int { return len(h.at) }
+
+func (h *openTrees) Less(i, j int) bool {
+	return h.order.less(h.tree.child(h.at[i]), h.tree.child(h.at[j]))
+}
+
+func (h *openTrees) Swap(i, j int) { h.at[i], h.at[j] = h.at[j], h.at[i] }
+
+func (h *openTrees) Push(x any) { h.at = append(h.at, x.(int)) }
+
+func (h *openTrees) Pop() any {
+	last := h.at[len(h.at)-1]
+	h.at = h.at[:len(h.at)-1]
+	return last
 }
 
 // tied appends the rows below position i that same says yes to. Of two children,

@@ -17,6 +17,6 @@ func Unfit(snap *state.Snapshot, job *state.Job) (*poise.Decision, error) {
 			return nil, nil
 		}
 	}
-	d, err := NewPipeline(Policy{Name: "fit"}).Plan(snap, job, Full)
+	d, err := NewPipeline(Policy{Name: "fit"}).Plan(snap, job, Pass{Detail: Full})
 	return &d, err
 }

@@ -81,7 +81,7 @@ func (w *world) epoch() {
 
 func mustPlan(t fataler, p *Pipeline, snap *state.Snapshot, j *state.Job) poise.Decision {
 	t.Helper()
-	d, err := p.Plan(snap, j, Full)
+	d, err := p.Plan(snap, j, Pass{Detail: Full})
 	if err != nil {
 		t.Fatalf("plan job %q: %v", j.ID, err)
 	}

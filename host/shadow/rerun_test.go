@@ -27,7 +27,9 @@ func (p toward) Score(b *state.Batch, loss []float64, devices []uint32) error {
 
 func planner(down bool) Planner {
 	p := sched.NewPipeline(sched.Policy{Name: "toward", Scorer: toward{down}})
-	return func(s *state.Snapshot, j *state.Job) (poise.Decision, error) { return p.Plan(s, j, sched.Brief) }
+	return func(s *state.Snapshot, j *state.Job) (poise.Decision, error) {
+		return p.Plan(s, j, sched.Pass{Detail: sched.Brief})
+	}
 }
 
 func fresh(t interface{ Fatal(...any) }) *state.State {

@@ -65,7 +65,7 @@ func (r *replay) waiting() ([]Waiting, error) {
 		j := r.state.Job(item.Job)
 		i, ok := at[j.Shape.ID]
 		if !ok {
-			d, err := r.pipeline.Plan(r.state.View(), j, sched.Full)
+			d, err := r.pipeline.Plan(r.state.View(), j, sched.Pass{Now: r.state.View().At(), Detail: sched.Full})
 			if err != nil {
 				return nil, err
 			}

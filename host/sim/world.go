@@ -131,7 +131,7 @@ func (w *World) try(j *state.Job, at poise.Time) (poise.Decision, error) {
 	if w.config.Explain != nil && w.config.Explain(j) {
 		detail = sched.Full
 	}
-	d, err := w.pipeline.Plan(w.state.View(), j, detail)
+	d, err := w.pipeline.Plan(w.state.View(), j, sched.Pass{Now: at, Detail: detail})
 	if err != nil {
 		return d, err
 	}

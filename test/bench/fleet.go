@@ -101,7 +101,7 @@ func (f *fleet) place() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	d, err := f.pipeline.Plan(f.state.View(), j, sched.Brief)
+	d, err := f.pipeline.Plan(f.state.View(), j, sched.Pass{Detail: sched.Brief})
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/report"
+	"github.com/poise-sched/poise/host/sched"
 )
 
 // sizes are the fleets whose placements are timed.
@@ -173,7 +174,7 @@ func (f *fleet) timeScans(rounds int) (float64, error) {
 				return 0, err
 			}
 			spent += time.Since(began)
-			d, err := f.pipeline.Plan(f.state.View(), j, 0)
+			d, err := f.pipeline.Plan(f.state.View(), j, sched.Pass{})
 			if err != nil {
 				return 0, err
 			}

@@ -112,7 +112,7 @@ func (f *fill) place(job *poise.Job) error {
 			f.whole += len(rows)
 		}
 	}
-	d, err := f.pipeline.Plan(snap, j, sched.Brief)
+	d, err := f.pipeline.Plan(snap, j, sched.Pass{Detail: sched.Brief})
 	if err != nil {
 		return err
 	}

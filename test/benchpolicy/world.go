@@ -89,7 +89,7 @@ func (w *world) place(most int) error {
 	if err != nil {
 		return err
 	}
-	d, err := w.pipeline.Plan(w.state.View(), job, sched.Brief)
+	d, err := w.pipeline.Plan(w.state.View(), job, sched.Pass{Detail: sched.Brief})
 	if err != nil {
 		return err
 	}

@@ -5,16 +5,17 @@ import "time"
 // Decision is one attempt to place a job, with all that explains it.
 type Decision struct {
 	Job      string        `json:"job" doc:"Id of the job"`
-	Verdict  string        `json:"verdict" enum:"placed,fits-not-now,never-fits,over-quota"`
+	Verdict  string        `json:"verdict" enum:"placed,fits-not-now,never-fits,over-quota,behind-others"`
 	Node     string        `json:"node,omitempty"`
 	Devices  []uint16      `json:"devices,omitempty"`
+	Now      time.Time     `json:"now,omitzero" doc:"When it was made"`
 	Policy   string        `json:"policy"`
 	Ties     string        `json:"ties" doc:"Name of the tie rule"`
 	Seed     uint64        `json:"seed"`
 	Version  uint64        `json:"version" doc:"Row version counter of the snapshot"`
 	Epoch    uint64        `json:"epoch" doc:"Demand profile in force"`
 	Nodes    int           `json:"nodes" doc:"Nodes in the fleet"`
-	Fitting  int           `json:"fitting" doc:"Nodes that passed the filters"`
+	Fitting  int           `json:"fitting" doc:"Nodes that passed the filters and are not kept from the job"`
 	Plugins  []PluginUse   `json:"plugins,omitempty"`
 	Fault    string        `json:"fault,omitempty" doc:"Why a policy's answer is not in it"`
 	Looked   int           `json:"looked" doc:"Rows whose answer was computed for it"`

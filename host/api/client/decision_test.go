@@ -16,9 +16,10 @@ import (
 func TestDecisionRoundTrip(t *testing.T) {
 	finite := rapid.Float64().Filter(func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) })
 	decisions := rapid.MakeCustom[poise.Decision](rapid.MakeConfig{Types: map[reflect.Type]*rapid.Generator[any]{
-		reflect.TypeFor[poise.Verdict]():    rapid.SampledFrom([]poise.Verdict{poise.Placed, poise.FitsNotNow, poise.NeverFits}).AsAny(),
+		reflect.TypeFor[poise.Verdict]():    rapid.SampledFrom([]poise.Verdict{poise.Placed, poise.FitsNotNow, poise.NeverFits, poise.OverQuota, poise.BehindOthers}).AsAny(),
 		reflect.TypeFor[poise.ReasonCode](): rapid.Map(rapid.Uint8Range(0, uint8(poise.ReasonCodes)-1), func(c uint8) poise.ReasonCode { return poise.ReasonCode(c) }).AsAny(),
 		reflect.TypeFor[float64]():          finite.AsAny(),
+		reflect.TypeFor[poise.Time]():       rapid.Map(rapid.Int64Range(0, 1<<45), func(ms int64) poise.Time { return poise.Time(ms) }).AsAny(),
 	}})
 	rapid.Check(t, func(t *rapid.T) {
 		want := decisions.Draw(t, "decision")
@@ -48,7 +49,7 @@ func TestDecisionRoundTrip(t *testing.T) {
 // All that a decision has goes over the wire.
 func TestDecisionFields(t *testing.T) {
 	want := poise.Decision{
-		Job: "j", Verdict: poise.NeverFits, Node: "n", Devices: []uint16{1, 3}, Policy: "p", Ties: "name", Seed: 1, Version: 2, Epoch: 3, Nodes: 4, Fitting: 5,
+		Job: "j", Verdict: poise.NeverFits, Node: "n", Devices: []uint16{1, 3}, Now: 7, Policy: "p", Ties: "name", Seed: 1, Version: 2, Epoch: 3, Nodes: 4, Fitting: 5,
 		Plugins: []poise.PluginUse{{Name: "a", Digest: "b", Calls: 1, Rows: 2, Fuel: 3}}, Fault: "f", Looked: 6,
 		Reasons:  []poise.Reason{poise.NewReason(poise.IdleShort, 2)},
 		Refused:  []poise.ReasonCount{{Code: poise.PolicyRefused, Dim: "d", Text: "t", Nodes: 1}},

@@ -27,16 +27,17 @@ var reasons = [poise.ReasonCodes]Reason{
 	poise.PolicyRefused:       "policy-refused",
 	poise.PolicyFaulted:       "policy-faulted",
 	poise.PoolOverQuota:       "pool-over-quota",
+	poise.Reserved:            "reserved",
 }
 
 // verdicts are the names of poise.Verdict on the wire.
-var verdicts = [...]string{poise.Placed: "placed", poise.FitsNotNow: "fits-not-now", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota"}
+var verdicts = [...]string{poise.Placed: "placed", poise.FitsNotNow: "fits-not-now", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota", poise.BehindOthers: "behind-others"}
 
 // NewDecision gives a decision as it goes over the wire.
 func NewDecision(d *poise.Decision) *Decision {
 	w := &Decision{
 		Job: string(d.Job), Verdict: verdicts[d.Verdict], Node: d.Node, Devices: slices.Clone(d.Devices),
-		Policy: d.Policy, Ties: d.Ties, Seed: d.Seed, Version: d.Version, Epoch: d.Epoch,
+		Now: At(d.Now), Policy: d.Policy, Ties: d.Ties, Seed: d.Seed, Version: d.Version, Epoch: d.Epoch,
 		Nodes: d.Nodes, Fitting: d.Fitting, Fault: d.Fault, Looked: d.Looked,
 		Plugins:  each(d.Plugins, func(p poise.PluginUse) PluginUse { return PluginUse(p) }),
 		Reasons:  each(d.Reasons, func(r poise.Reason) uint32 { return uint32(r) }),
@@ -86,7 +87,7 @@ func (w *Decision) Poise() (*poise.Decision, error) {
 	}
 	d := &poise.Decision{
 		Job: poise.JobID(w.Job), Verdict: poise.Verdict(verdict), Node: w.Node, Devices: slices.Clone(w.Devices),
-		Policy: w.Policy, Ties: w.Ties, Seed: w.Seed, Version: w.Version, Epoch: w.Epoch,
+		Now: Moment(w.Now), Policy: w.Policy, Ties: w.Ties, Seed: w.Seed, Version: w.Version, Epoch: w.Epoch,
 		Nodes: w.Nodes, Fitting: w.Fitting, Fault: w.Fault, Looked: w.Looked,
 		Plugins: each(w.Plugins, func(p PluginUse) poise.PluginUse { return poise.PluginUse(p) }),
 		Reasons: each(w.Reasons, func(r uint32) poise.Reason { return poise.Reason(r) }),

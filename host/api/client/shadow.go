@@ -62,7 +62,7 @@ type ShadowBand struct {
 
 // ShadowChoice is what one policy made of a job.
 type ShadowChoice struct {
-	Verdict string   `json:"verdict" enum:"placed,fits-not-now,never-fits,over-quota"`
+	Verdict string   `json:"verdict" enum:"placed,fits-not-now,never-fits,over-quota,behind-others"`
 	Node    string   `json:"node,omitempty"`
 	Devices []uint16 `json:"devices,omitempty"`
 	Reason  string   `json:"reason,omitempty" doc:"Why it was not placed"`
