@@ -21,7 +21,7 @@ type Index struct {
 	nameOf  func(class uint32) string
 	rows    []indexRow
 	classes []*indexClass // by class id, ascending
-	version uint64
+	seen    state.Cursor
 	dims    int
 }
 
@@ -96,7 +96,7 @@ func (x *Index) catchUp(snap *state.Snapshot) {
 			}
 		}
 	}
-	changes, ok := snap.ChangesSince(x.version)
+	changes, ok := x.seen.Follow(snap)
 	if more := snap.Rows() - len(x.rows); more > 0 {
 		x.rows = append(x.rows, make([]indexRow, more)...)
 	}
@@ -109,7 +109,6 @@ func (x *Index) catchUp(snap *state.Snapshot) {
 			x.file(snap, row)
 		}
 	}
-	x.version = snap.Version()
 }
 
 // file puts a row into a block of its class, or takes it out after its node left.

@@ -36,7 +36,7 @@ func (r *mirror) putJob(b *abi.JobBlock, job *state.Job, seed uint64) {
 	}
 }
 
-// jobField gives one field. A job has one task.
+// jobField gives one field.
 func (r *mirror) jobField(job *state.Job, field string, seed uint64) uint64 {
 	switch field {
 	case abi.FieldPriority:
@@ -50,7 +50,10 @@ func (r *mirror) jobField(job *state.Job, field string, seed uint64) uint64 {
 	case abi.FieldSeed:
 		return seed
 	}
-	return 0 // task_index
+	if job.Gang != nil { // task_index
+		return uint64(int64(job.Gang.Index))
+	}
+	return 0
 }
 
 // domainBlocks gives what a guest sees of the domains, for a job of the tenant.

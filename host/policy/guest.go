@@ -119,7 +119,10 @@ func (g *Guest) Key(job *state.Job) string {
 	if g.byTenant {
 		key += fmt.Sprintf("o%q,", job.Tenant)
 	}
-	if g.byJob {
+	switch {
+	case g.byJob && job.Gang != nil:
+		key += fmt.Sprintf("o%q,g%q,", job.Tenant, job.Gang.ID)
+	case g.byJob:
 		key += fmt.Sprintf("j%q,", job.ID)
 	}
 	return key

@@ -18,7 +18,7 @@ type mirror struct {
 	columns  []abi.Column
 	dim      []int // per column: index of its dimension in dims, if it has one
 	dims     []string
-	version  uint64 // snapshot version followed to
+	cursor   state.Cursor // followed to
 	started  bool
 
 	rows       int
@@ -100,7 +100,7 @@ func (r *mirror) follow(snap *state.Snapshot) {
 	if snap.Rows() < r.rows {
 		r.restart(r.devices) // an older snapshot, from before some rows
 	}
-	changes, ok := snap.ChangesSince(r.version)
+	changes, ok := r.cursor.Follow(snap)
 	if !ok || !r.started || len(changes) > snap.Rows() {
 		changes = nil
 		for row := range uint32(snap.Rows()) {
@@ -123,7 +123,7 @@ func (r *mirror) follow(snap *state.Snapshot) {
 		r.follow(snap)
 		return
 	}
-	r.started, r.version = true, snap.Version()
+	r.started = true
 	if r.fleet.settle(r.seen) {
 		r.changes++
 	}

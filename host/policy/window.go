@@ -173,11 +173,12 @@ func (g *Guest) compute(to []byte, k abi.Kind, w window, rows []uint32) {
 	}
 }
 
-// tasks counts the tasks of the job or of its tenant on a row.
+// tasks counts the tasks of the job, with the other members of its gang, or of its
+// tenant on a row.
 func (g *Guest) tasks(row uint32, k abi.Kind) uint32 {
 	n := uint32(0)
 	for l := g.pass.snap.Tasks(row); l != nil; l = l.Next {
-		if k == abi.TenantTasks && l.Task.Tenant == g.pass.job.Tenant || k == abi.JobTasks && l.Task.Job == g.pass.job.ID {
+		if k == abi.TenantTasks && l.Task.Tenant == g.pass.job.Tenant || k == abi.JobTasks && l.Task.Beside(g.pass.job) {
 			n++
 		}
 	}

@@ -20,7 +20,7 @@ type ranking struct {
 	key     cacheKey
 	shape   *state.Shape
 	fit     fit
-	version uint64 // snapshot version caught up to
+	seen    state.Cursor // caught up to
 	epoch   uint64
 	rows    []rankRow
 	tree    tree
@@ -70,7 +70,7 @@ func (r *ranking) catchUp(p *Policy, epoch uint64, job *state.Job, o *order, w *
 	if r.fit.resolve(job.Shape, snap) {
 		r.forget()
 	}
-	changes, ok := snap.ChangesSince(r.version)
+	changes, ok := r.seen.Follow(snap)
 	all := !ok || epoch != r.epoch || len(r.rows) != snap.Rows() || len(changes) > snap.Rows()/2
 	w.changed = w.changed[:0]
 	if !ok || len(r.rows) != snap.Rows() {
@@ -98,7 +98,7 @@ func (r *ranking) catchUp(p *Policy, epoch uint64, job *state.Job, o *order, w *
 			r.tree.update(row, o)
 		}
 	}
-	r.version, r.epoch = snap.Version(), epoch
+	r.epoch = epoch
 	return len(w.changed), nil
 }
 
@@ -210,7 +210,9 @@ func (p *Policy) fault(format string, args ...any) error {
 }
 
 // forget drops all answers: the next catch-up asks about every row.
-func (r *ranking) forget() { r.version, r.rows, r.counts, r.fitting, r.left = 0, nil, nil, 0, false }
+func (r *ranking) forget() {
+	r.seen, r.rows, r.counts, r.fitting, r.left = state.Cursor{}, nil, nil, 0, false
+}
 
 func (r *ranking) count(e *rankRow) {
 	switch {

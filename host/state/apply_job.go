@@ -88,10 +88,8 @@ func (s *State) placeable(p *poise.Placement) (*Job, uint32, error) {
 
 // hold takes what the job asks for from a row on which it fits.
 func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
-	t := &Task{
-		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at,
-		pool: s.live.pool(row), row: row, incarnation: s.live.Incarnation(row),
-	}
+	t := newTask(j, row, s.live.Incarnation(row), devices, at)
+	t.pool = s.live.pool(row)
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
 	j.task, j.NotBefore = t, 0

@@ -263,10 +263,8 @@ func (s *State) placeJobs(im *Image) error {
 		}
 		s.join(j)
 		if t := e.Task; t != nil {
-			j.task = &Task{
-				Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: t.Devices, Placed: t.Placed,
-				pool: s.poolOf(t), row: t.Row, incarnation: t.Incarnation,
-			}
+			j.task = newTask(j, t.Row, t.Incarnation, t.Devices, t.Placed)
+			j.task.pool = s.poolOf(t)
 		}
 		s.jobs[j.ID] = j
 		if j.task != nil {

@@ -1,6 +1,10 @@
 package state
 
-import "github.com/poise-sched/poise/host/poise"
+import (
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+)
 
 // Task is a job that holds part of a node. It is immutable.
 type Task struct {
@@ -9,10 +13,28 @@ type Task struct {
 	Shape   *Shape
 	Devices []uint16 // indexes of the devices held, ascending
 	Placed  poise.Time
+	Gang    string // id of the gang that the job is a member of, "" = of none
 
 	pool        pool // that it was placed in
 	row         uint32
 	incarnation uint64
+}
+
+// newTask makes the task of a job on the row of a node.
+func newTask(j *Job, row uint32, incarnation uint64, devices []uint16, at poise.Time) *Task {
+	t := &Task{
+		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at,
+		row: row, incarnation: incarnation,
+	}
+	if j.Gang != nil {
+		t.Gang = j.Gang.ID
+	}
+	return t
+}
+
+// Beside says whether the task is of the job or of another member of its gang.
+func (t *Task) Beside(j *Job) bool {
+	return t.Job == j.ID || j.Gang != nil && t.Gang == j.Gang.ID && t.Tenant == j.Tenant
 }
 
 // TaskList is an immutable list: a snapshot keeps the list it was taken with.

@@ -48,10 +48,7 @@ func (t *Trial) Place(j *Job, row uint32, devices []uint16) error {
 	if detail := t.view.misfit(row, j.Shape, devices); detail != "" {
 		return conflict(placeOp(j.ID, t.view.Name(row)), detail)
 	}
-	task := &Task{
-		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: t.view.at,
-		row: row, incarnation: t.view.Incarnation(row),
-	}
+	task := newTask(j, row, t.view.Incarnation(row), devices, t.view.at)
 	hot := t.page(row)
 	t.view.hold(hot, task)
 	hot.version[row&pageMask] = t.tentative.next()
