@@ -21,7 +21,7 @@ func (d *Daemon) Events(ctx context.Context, tenant poise.TenantID, after uint64
 			if ok, err := s.sees(ctx, body); !ok {
 				return err
 			}
-			return fn(e)
+			return fn(s.ofTenant(e, body))
 		})
 		if err != nil {
 			return err
@@ -73,6 +73,8 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 	case poise.JobReleased:
 		e.Job = string(b.Job)
 	case poise.JobPrioritySet:
+		e.Job = string(b.Job)
+	case poise.JobPreempted:
 		e.Job = string(b.Job)
 	case poise.JobWithdrawn:
 		e.Job = string(b.Job)

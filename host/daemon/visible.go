@@ -2,7 +2,10 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
+	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
 )
 
@@ -54,6 +57,11 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 		return s.owns(ctx, b.Job)
 	case poise.JobPrioritySet:
 		return s.owns(ctx, b.Job)
+	case poise.JobPreempted: // a tenant sees what becomes of its own, see ofTenant
+		if _, err := s.owns(ctx, b.By); err != nil {
+			return false, err
+		}
+		return s.owns(ctx, b.Job)
 	case poise.JobWithdrawn:
 		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)
@@ -88,4 +96,20 @@ func (s *sight) remember(job poise.JobID, owner poise.TenantID) {
 		clear(s.owners) // they are asked for again
 	}
 	s.owners[job] = owner
+}
+
+// ofTenant leaves in an event what the tenant may know: not for whose job one of
+// its own has to make room.
+func (s *sight) ofTenant(e client.Event, body poise.Body) client.Event {
+	b, ok := body.(poise.JobPreempted)
+	if !ok || s.tenant == "" || s.owners[b.By] == s.tenant {
+		return e
+	}
+	b.By = ""
+	text, err := json.Marshal(b)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: an event that was read cannot be written: %v", err))
+	}
+	e.Body = text
+	return e
 }

@@ -40,6 +40,7 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.GangPlaced{}.EventKind():    read[poise.GangPlaced],
 	poise.JobFinished{}.EventKind():   read[poise.JobFinished],
 	poise.JobRequeued{}.EventKind():   read[poise.JobRequeued],
+	poise.JobPreempted{}.EventKind():  read[poise.JobPreempted],
 	poise.JobWithdrawn{}.EventKind():  read[poise.JobWithdrawn],
 	poise.JobHeld{}.EventKind():       read[poise.JobHeld],
 	poise.JobReleased{}.EventKind():   read[poise.JobReleased],

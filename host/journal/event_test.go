@@ -62,6 +62,7 @@ func bodies(t *testing.T) []poise.Body {
 		poise.TenantSet{Tenant: poise.Tenant{ID: "t", Signed: true, Keys: []string{"RW"}}},
 		poise.TenantRemoved{Tenant: "t"},
 		poise.JobSubmitted{Job: member},
+		poise.JobPreempted{Job: "j", By: "k", Until: 1<<53 + 1},
 		poise.GangPlaced{Placements: []poise.Placement{{Job: "j", Node: "a", Devices: []uint16{0, 31}}, {Job: "k", Node: "b"}}},
 		poise.JobHeld{Job: "j", By: "änn"},
 		poise.JobReleased{Job: "j"},

@@ -21,6 +21,7 @@ func TestEventKinds(t *testing.T) {
 	f(GangPlaced{}, "gang-placed")
 	f(JobFinished{}, "job-finished")
 	f(JobRequeued{}, "job-requeued")
+	f(JobPreempted{}, "job-preempted")
 	f(JobWithdrawn{}, "job-withdrawn")
 	f(ProfileBuilt{}, "profile-built")
 }

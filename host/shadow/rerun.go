@@ -83,6 +83,8 @@ func (r *Rerun) Follow(ev poise.Event) error {
 		if r.would.Job(b.Job) == nil {
 			return nil
 		}
+	case poise.JobPreempted:
+		return nil // the JobRequeued that follows is what counts
 	case poise.JobFinished:
 		return r.end(ev.At, b.Job)
 	case poise.JobWithdrawn:

@@ -93,6 +93,7 @@ func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
 	j.task, j.NotBefore = t, 0
+	j.started()
 	s.began(j)
 	s.charge(t, 1)
 	s.touch(hot, row)
@@ -153,11 +154,12 @@ func (s *State) finishJob(id poise.JobID) error {
 		return conflict(fmt.Sprintf("finish job %q", id), "the job waits, expected a placed job")
 	}
 	s.releaseTask(j)
+	s.stopped(j, false, 0)
 	s.forget(j)
 	return nil
 }
 
-func (s *State) requeueJob(b *poise.JobRequeued) error {
+func (s *State) requeueJob(b *poise.JobRequeued, at poise.Time) error {
 	j := s.jobs[b.Job]
 	if j == nil {
 		return notFound(fmt.Sprintf("requeue job %q", b.Job), "no such job")
@@ -166,6 +168,7 @@ func (s *State) requeueJob(b *poise.JobRequeued) error {
 		return conflict(fmt.Sprintf("requeue job %q", b.Job), "the job waits, expected a placed job")
 	}
 	s.releaseTask(j)
+	s.stopped(j, true, at)
 	s.waitsAgain(j)
 	j.waitAgain(b)
 	return nil

@@ -103,7 +103,7 @@ func dumpState(s *State) string {
 		if t := j.Task(); t != nil {
 			line += fmt.Sprintf(" row %d/%d %s", t.row, t.incarnation, taskText(t.Job, t.Devices, t.Placed, &t.Shape.Request))
 		}
-		jobs = append(jobs, line)
+		jobs = append(jobs, fmt.Sprintf("%s %+v", line, j.Yield))
 	}
 	slices.Sort(jobs)
 	for _, g := range s.Gangs() {

@@ -199,6 +199,7 @@ func (s *State) placeGang(b *poise.GangPlaced, at poise.Time) error {
 	for i, j := range jobs {
 		s.hold(j, rows[i], b.Placements[i].Devices, at)
 	}
+	startedTogether(jobs)
 	return nil
 }
 

@@ -45,6 +45,7 @@ type JobImage struct {
 	Task      *TaskImage // nil while it waits
 	NotBefore poise.Time `json:",omitempty"`
 	Failures  int32      `json:",omitempty"`
+	Yield     *Yield     `json:",omitempty"`
 }
 
 // TaskImage is where a job runs.
@@ -126,7 +127,7 @@ func (s *Snapshot) NodeOf(row uint32) poise.Node {
 }
 
 func (j *Job) image() JobImage {
-	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq, NotBefore: j.NotBefore, Failures: j.Failures}
+	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq, NotBefore: j.NotBefore, Failures: j.Failures, Yield: j.Yield.image()}
 	if t := j.task; t != nil {
 		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image()}
 	}
@@ -267,6 +268,9 @@ func (s *State) placeJobs(im *Image) error {
 			j.task.pool = s.poolOf(t)
 		}
 		s.jobs[j.ID] = j
+		if err := s.placeYield(j, e.Yield); err != nil {
+			return err
+		}
 		if j.task != nil {
 			s.began(j)
 		}

@@ -29,6 +29,7 @@ type State struct {
 	dims       *resource.Dims
 	jobs       map[poise.JobID]*Job
 	later      map[poise.JobID][]poise.JobID // by job, those that come after it, in their order
+	yields     map[poise.JobID][]poise.JobID // by job, those that run and make room for it
 	shapes     shapes
 	names      names
 	demand     demand
@@ -59,6 +60,7 @@ func New(s Settings) (*State, error) {
 		dims:    dims,
 		jobs:    map[poise.JobID]*Job{},
 		later:   map[poise.JobID][]poise.JobID{},
+		yields:  map[poise.JobID][]poise.JobID{},
 		shapes:  shapes{byKey: map[string]*Shape{}},
 		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(), gangs: map[gangKey]*Gang{},
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
@@ -170,7 +172,9 @@ func (s *State) apply(ev poise.Event) error {
 	case poise.JobFinished:
 		return s.finishJob(b.Job)
 	case poise.JobRequeued:
-		return s.requeueJob(&b)
+		return s.requeueJob(&b, ev.At)
+	case poise.JobPreempted:
+		return s.preempt(&b)
 	case poise.JobWithdrawn:
 		return s.withdrawJob(b.Job)
 	case poise.JobHeld:

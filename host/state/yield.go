@@ -1,0 +1,119 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// Yield is what there is to know of a job about giving way to others and others'
+// giving way to it.
+type Yield struct {
+	// By is the job that the running task makes room for, "" = it need not end, and
+	// Until when it is to have ended.
+	By    poise.JobID `json:",omitempty"`
+	Until poise.Time  `json:",omitempty"`
+	// Times is how often the job was displaced, At when it last was.
+	Times int32      `json:",omitempty"`
+	At    poise.Time `json:",omitempty"`
+	// Took are the jobs that made room for it, or are about to, since it last
+	// started.
+	Took []poise.JobID `json:",omitempty"`
+	// Forced: others made room for the task that runs.
+	Forced bool `json:",omitempty"`
+}
+
+func (y *Yield) zero() bool {
+	return y.By == "" && y.Until == 0 && y.Times == 0 && y.At == 0 && len(y.Took) == 0 && !y.Forced
+}
+
+// Yielding says whether the job runs and was told to make room.
+func (j *Job) Yielding() bool { return j.Yield.By != "" }
+
+// Yielding gives the jobs that still run and make room for one, by arrival.
+func (s *State) Yielding(by poise.JobID) []*Job {
+	var all []*Job
+	for _, id := range s.yields[by] {
+		all = append(all, s.jobs[id])
+	}
+	slices.SortFunc(all, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
+}
+
+func (s *State) preempt(b *poise.JobPreempted) error {
+	op := func() string { return fmt.Sprintf("preempt job %q for job %q", b.Job, b.By) }
+	j, by := s.jobs[b.Job], s.jobs[b.By]
+	switch {
+	case j == nil || by == nil:
+		return notFound(op(), "no such job")
+	case j.task == nil:
+		return conflict(op(), "the job waits, expected a placed job")
+	case j.Yielding():
+		return conflict(op(), fmt.Sprintf("the job makes room for %q already, expected one that does not", j.Yield.By))
+	case by.task != nil || by == j:
+		return conflict(op(), "the other job is placed, expected one that waits")
+	}
+	j.Yield.By, j.Yield.Until = b.By, b.Until
+	by.Yield.Took = append(slices.Clone(by.Yield.Took), b.Job)
+	s.yields[b.By] = append(s.yields[b.By], b.Job)
+	return nil
+}
+
+// started takes note that a task begins. Those that made room for it have done so.
+func (j *Job) started() {
+	j.Yield.Forced = len(j.Yield.Took) > 0
+	j.Yield.Took = nil
+}
+
+// startedTogether: where others made room for one member, they did for all.
+func startedTogether(jobs []*Job) {
+	forced := slices.ContainsFunc(jobs, func(j *Job) bool { return j.Yield.Forced })
+	for _, j := range jobs {
+		j.Yield.Forced = forced
+	}
+}
+
+// stopped takes note that a task has ended. A job that was to make room for
+// another and waits again was displaced.
+func (s *State) stopped(j *Job, waits bool, at poise.Time) {
+	y := &j.Yield
+	y.Forced = false
+	if y.By == "" {
+		return
+	}
+	s.yields[y.By] = without(s.yields[y.By], j.ID)
+	if len(s.yields[y.By]) == 0 {
+		delete(s.yields, y.By)
+	}
+	if y.By, y.Until = "", 0; waits {
+		y.Times++
+		y.At = at
+	}
+}
+
+// image gives the Yield for keeping, nil where there is nothing to keep.
+func (y *Yield) image() *Yield {
+	if y.zero() {
+		return nil
+	}
+	kept := *y
+	kept.Took = slices.Clone(y.Took)
+	return &kept
+}
+
+// placeYield gives a job of an image what was kept of it.
+func (s *State) placeYield(j *Job, y *Yield) error {
+	if y == nil {
+		return nil
+	}
+	if y.By != "" && j.task == nil || len(y.Took) > 0 && j.task != nil {
+		return broken("job %q: it waits and makes room, or runs and others make room for it", j.ID)
+	}
+	j.Yield = *y.image()
+	if y.By != "" {
+		s.yields[y.By] = append(s.yields[y.By], j.ID)
+	}
+	return nil
+}
