@@ -35,7 +35,7 @@ type Loop struct {
 	ready    []candidate // scratch of Next
 	shapes   shapes
 	planned  map[poise.JobID]bool // by a lane now, so they are in no queue
-	profiled bool // a lane goes by the demand profile
+	profiled bool                 // a lane goes by the demand profile
 	model    *model.Model
 
 	deadlines deadlines

@@ -24,7 +24,7 @@ type Job struct {
 	NotBefore poise.Time // it waits again, and is not to be tried before
 	Failures  int32      // how many tasks of it failed or were lost
 
-	Yield     Yield
+	Yield Yield
 
 	task *Task // where it runs, nil while it waits
 }
