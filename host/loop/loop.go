@@ -209,7 +209,7 @@ func (l *Loop) Fill() error {
 // after each submission, with it, and before Next.
 func (l *Loop) Due(poise.Time) []poise.Body {
 	view := l.state.View()
-	if !l.profiled || !balance.Due(view, &l.settings.Params) {
+	if built := view.Demand(); !l.profiled || built != nil && built.Arrivals == view.Arrivals() || !balance.Due(view, &l.settings.Params) {
 		return nil
 	}
 	seen, kinds := l.settings.Seen, l.settings.Kinds

@@ -167,18 +167,17 @@ type bench struct {
 
 func newBench(t *testing.T, nodes, jobs string) (*bench, []Arrival) {
 	t.Helper()
+	return benchOf(t, configOf(t, idleBalance, nil), nodes, jobs)
+}
+
+func benchOf(t *testing.T, c Config, nodes, jobs string) (*bench, []Arrival) {
+	t.Helper()
 	tr := small(t, nodes, jobs)
-	c := configOf(t, idleBalance, nil)
-	w, err := NewWorld(&c, tr.nodes)
+	w, err := NewWorld(&c, patient(), tr.nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := queue.New(patient())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := newMetrics(w)
-	return &bench{t: t, replay: &replay{World: w, queue: q, m: m, t: newTimeline(0, 1<<40, m.fleet)}}, tr.arrivals
+	return &bench{t: t, replay: newReplay(w, nil, 0, 1<<40)}, tr.arrivals
 }
 
 func (b *bench) do(err error) {
@@ -188,13 +187,12 @@ func (b *bench) do(err error) {
 	}
 }
 
-// arrive submits and queues a job.
+// arrive submits a job.
 func (b *bench) arrive(a Arrival) *state.Job {
 	b.t.Helper()
 	j, err := b.submit(&a)
 	b.do(err)
-	b.replay.t.arrive(j)
-	b.do(b.queue.Push(b.item(j)))
+	b.replay.t.arrive(j, j.RunTime)
 	return j
 }
 
@@ -202,7 +200,7 @@ func (b *bench) arrive(a Arrival) *state.Job {
 func (b *bench) started(id poise.JobID, now poise.Time) bool {
 	b.t.Helper()
 	b.do(b.pass(now))
-	return !b.state.Job(id).Waiting()
+	return !b.state().Job(id).Waiting()
 }
 
 // B34: an event comes between the attempt that fails and the moment at which
@@ -214,17 +212,17 @@ func TestEventWhileParking(t *testing.T) {
 		t.Fatal("the first job does not start on an idle node")
 	}
 	b.arrive(jobs[1])
-	item, ok := b.queue.Pop(1)
-	if !ok {
+	work := b.loop.Next(1)
+	if work == nil {
 		t.Fatal("the second job is not tried")
 	}
-	decision, err := b.try(b.state.Job("second"), 1)
+	work.Plan(sched.Brief)
+	b.do(b.apply(2, poise.JobFinished{Job: "first"})) // the node is freed, and nobody is parked yet
+	settled, err := b.loop.Settle(work, 3, sched.Brief)
 	b.do(err)
-	if decision.Verdict != poise.FitsNotNow {
-		t.Fatalf("the second job: %s, want %s", decision.Verdict, poise.FitsNotNow)
+	if settled.Decision.Verdict != poise.FitsNotNow {
+		t.Fatalf("the second job: %s, want %s", settled.Decision.Verdict, poise.FitsNotNow)
 	}
-	b.do(b.end(departure{at: 2, job: "first"})) // the node is freed, and nobody is parked yet
-	b.do(b.queue.Park(item, queue.CausesOf(&decision), decision.Version, 3))
 	if !b.started("second", 4) {
 		t.Error("the second job is parked for good, want it tried again")
 	}
@@ -232,19 +230,14 @@ func TestEventWhileParking(t *testing.T) {
 
 // B34: what a node says of itself later makes a parked job fit.
 func TestNodeChangesLater(t *testing.T) {
-	f := func(job string, change poise.Body, help queue.Causes) {
+	f := func(job string, change poise.Body) {
 		t.Helper()
 		b, jobs := newBench(t, "node: n\ncapacity: {cpu: 4, memory: 8Gi}\n---\nnode: shut\ncapacity: {cpu: 64}\ndrained: true\ntaints: [{key: k, effect: NoSchedule}]", "job: j\n"+job)
 		b.arrive(jobs[0])
 		if b.started("j", 0) || b.started("j", 1) {
 			t.Fatalf("%s starts before the node changes", job)
 		}
-		attempts := b.m.attempts
 		b.do(b.apply(2, change))
-		if b.started("j", 2) || b.m.attempts != attempts {
-			t.Errorf("%s is tried though nothing woke it", job)
-		}
-		b.queue.Wake(help, b.state.View().Version())
 		if !b.started("j", 3) {
 			t.Errorf("%s does not start after %s", job, change.EventKind())
 		}
@@ -252,19 +245,19 @@ func TestNodeChangesLater(t *testing.T) {
 	n := poise.Node{Name: "n", Capacity: resource.List{{Name: "cpu", Value: 4000}, {Name: "memory", Value: 8 << 30}}}
 	labelled := n
 	labelled.Labels = []poise.Label{{Key: "zone", Value: "a"}}
-	f("request: {cpu: 1}\nselectors: [{key: zone, op: In, values: [a]}]", poise.NodeChanged{Node: labelled}, queue.Described)
+	f("request: {cpu: 1}\nselectors: [{key: zone, op: In, values: [a]}]", poise.NodeChanged{Node: labelled})
 	larger := n
 	larger.Capacity = resource.List{{Name: "cpu", Value: 8000}, {Name: "fpga", Value: 1000}, {Name: "memory", Value: 8 << 30}}
-	f("request: {cpu: 5}", poise.NodeChanged{Node: larger}, queue.Described)
-	f("request: {fpga: 1}", poise.NodeChanged{Node: larger}, queue.Described) // no node had declared it
+	f("request: {cpu: 5}", poise.NodeChanged{Node: larger})
+	f("request: {fpga: 1}", poise.NodeChanged{Node: larger}) // no node had declared it
 	equipped := n
 	equipped.Devices = poise.Devices{Kind: "npu", Model: "x", Count: 1}
-	f("request: {npu: 1}", poise.NodeChanged{Node: equipped}, queue.Described)
-	f("request: {npu: 1}\ndevices: {models: [x, y]}", poise.NodeChanged{Node: equipped}, queue.Described)
-	f("request: {cpu: 60}\ntolerations: [{key: k, exists: true}]", poise.NodeMarked{Name: "shut"}, queue.Marked)
+	f("request: {npu: 1}", poise.NodeChanged{Node: equipped})
+	f("request: {npu: 1}\ndevices: {models: [x, y]}", poise.NodeChanged{Node: equipped})
+	f("request: {cpu: 60}\ntolerations: [{key: k, exists: true}]", poise.NodeMarked{Name: "shut"})
 	joined := n
 	joined.Name, joined.Capacity = "m", resource.List{{Name: "cpu", Value: 64000}}
-	f("request: {cpu: 60}", poise.NodeJoined{Node: joined}, queue.Joined)
+	f("request: {cpu: 60}", poise.NodeJoined{Node: joined})
 }
 
 // B34: an event was lost. The sweep tries every job again.
@@ -274,7 +267,7 @@ func TestLostEvent(t *testing.T) {
 	b.started("first", 0)
 	b.arrive(jobs[1])
 	b.started("second", 1)
-	b.do(b.apply(2, poise.JobFinished{Job: "first"}))
+	b.do(b.state().Apply(poise.Event{Index: b.state().Index() + 1, At: 2, Body: poise.JobFinished{Job: "first"}})) // past the loop
 	sweep := poise.Time(patient().Sweep)
 	if b.started("second", sweep) {
 		t.Error("the second job starts before the sweep")
@@ -335,26 +328,25 @@ request: {gpu: 3}
 	f("gpus", 1, poise.NeverFits, poise.Miss{Node: "c", Code: poise.DeviceCapacityShort, Dim: "gpu", Ask: 3000, Have: 2000, Beyond: 1000})
 }
 
-// noRed refuses the jobs of one tenant, and says that it goes by the tenant.
-type noRed struct{}
+// notFirst refuses the job of that name, and says that it goes by the name.
+type notFirst struct{}
 
-func (noRed) Filter(b *state.Batch, reasons []poise.Reason) error {
+func (notFirst) Filter(b *state.Batch, reasons []poise.Reason) error {
 	for i := range b.Rows {
-		if b.Job.Tenant == "red" {
+		if b.Job.Name == "first" {
 			reasons[i] = poise.NewPolicyReason(0, 1)
 		}
 	}
 	return nil
 }
 
-func (noRed) Key(j *state.Job) string { return string(j.Tenant) }
+func (notFirst) Key(j *state.Job) string { return j.Name }
 
-// A job that a policy refuses does not park another tenant's of the same shape.
+// A job that a policy refuses does not park another of the same shape.
 func TestPolicyTellsJobsApart(t *testing.T) {
-	b, jobs := newBench(t, "node: n\ncapacity: {cpu: 4}", "job: first\ntenant: red\nrequest: {cpu: 1}\n---\njob: second\ntenant: blue\nrequest: {cpu: 1}")
-	p := *b.pipeline.Policy()
-	p.Filters = []sched.Filter{noRed{}}
-	b.pipeline = sched.NewPipeline(p)
+	c := configOf(t, idleBalance, nil)
+	c.Policy.Filters = []sched.Filter{notFirst{}}
+	b, jobs := benchOf(t, c, "node: n\ncapacity: {cpu: 4}", "job: first\nrequest: {cpu: 1}\n---\njob: second\nrequest: {cpu: 1}")
 	first, second := b.arrive(jobs[0]), b.arrive(jobs[1])
 	if first.Shape != second.Shape {
 		t.Fatal("two shapes, expected one")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
 )
@@ -124,7 +125,7 @@ func RunInflate(c Config, nodes []poise.Node, list *Inflated) (*Result, error) {
 	if c.Policy.Ties == sched.Published {
 		c.Policy.Order = list.Order
 	}
-	w, err := NewWorld(&c, sortedNodes(nodes))
+	w, err := NewWorld(&c, queue.Defaults(), sortedNodes(nodes))
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +137,11 @@ func RunInflate(c Config, nodes []poise.Node, list *Inflated) (*Result, error) {
 			return nil, err
 		}
 		m.arrive(j)
-		d, err := w.try(j, a.At)
+		j, d, _, err := w.attempt(a.At)
 		if err != nil {
 			return nil, err
 		}
-		m.attempt(j, &d)
+		m.attempt(j, d)
 		if d.Verdict != poise.Placed {
 			if err := w.apply(a.At, poise.JobWithdrawn{Job: j.ID}); err != nil {
 				return nil, err

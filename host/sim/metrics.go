@@ -23,7 +23,7 @@ type metrics struct {
 }
 
 func newMetrics(w *World) *metrics {
-	return &metrics{nodes: w.state.View().Nodes(), fleet: w.fleet, digest: newDigest()}
+	return &metrics{nodes: w.state().View().Nodes(), fleet: w.fleet, digest: newDigest()}
 }
 
 func (m *metrics) arrive(j *state.Job) {
@@ -54,7 +54,7 @@ func (m *metrics) sample() {
 func (m *metrics) result(w *World, mode Mode) *Result {
 	r := &Result{
 		Policy: w.config.Policy.Name, Mode: mode, Nodes: m.nodes, Jobs: m.jobs, Placed: m.placed, Failed: m.failed,
-		Classes: classUse(w.state.View()), RowsLookedAt: w.looked, Attempts: m.attempts, Digest: m.digest.hex(),
+		Classes: classUse(w.state().View()), RowsLookedAt: w.looked, Attempts: m.attempts, Digest: m.digest.hex(),
 	}
 	if mode == ModeInflate {
 		r.AllocAt = make(map[string]float64, len(m.sums))

@@ -101,15 +101,14 @@ func TestSelectByClass(t *testing.T) {
 	placed := ""
 	c := configOf(t, idleBalance, nil)
 	c.Model, c.Observe = m, func(_ *state.Job, d *poise.Decision) { placed = d.Node }
-	w, err := NewWorld(&c, sortedNodes(tr.nodes))
+	w, err := NewWorld(&c, patient(), sortedNodes(tr.nodes))
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := w.submit(&job)
-	if err != nil {
+	if _, err := w.submit(&job); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.try(j, 0); err != nil {
+	if _, _, _, err := w.attempt(0); err != nil {
 		t.Fatal(err)
 	}
 	if placed != "v100-0" {

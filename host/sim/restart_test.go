@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"reflect"
 	"slices"
 	"testing"
@@ -9,8 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/queue"
-	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -31,8 +28,13 @@ func recovered(t fataler, c *Config, nodes []poise.Node, events []poise.Event) *
 			t.Fatalf("event %d: %v", ev.Index, err)
 		}
 	}
-	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy), index: s.Index()}
-	w.profiled = c.Policy.WantsProfile
+	w, err := worldOn(c, patient(), s, fleet)
+	if err != nil {
+		t.Fatalf("world: %v", err)
+	}
+	if err := w.loop.Fill(); err != nil {
+		t.Fatalf("fill: %v", err)
+	}
 	return w
 }
 
@@ -54,38 +56,27 @@ func resume(t fataler, c Config, nodes []poise.Node, events []poise.Event, arriv
 	var after []poise.Event
 	c.Record = func(ev poise.Event) { after = append(after, ev) }
 	w := recovered(t, &c, nodes, events)
-	q, err := queue.New(patient())
-	if err != nil {
-		t.Fatalf("queue: %v", err)
-	}
-	m := newMetrics(w)
 	sorted := inOrder(arrivals)
-	r := &replay{World: w, queue: q, m: m, t: newTimeline(sorted[0].At, sorted[len(sorted)-1].At, m.fleet)}
-	now, submitted := poise.Time(0), 0
+	r := newReplay(w, sorted, sorted[0].At, sorted[len(sorted)-1].At)
+	submitted := 0
 	for _, ev := range events {
-		now = ev.At
+		r.now = ev.At
 		switch b := ev.Body.(type) {
 		case poise.JobSubmitted:
 			submitted++
-			if j := w.state.Job(b.Job.ID); j != nil {
-				r.t.arrive(j)
-				if j.Waiting() {
-					if err := q.Push(itemOf(j)); err != nil {
-						t.Fatalf("push: %v", err)
-					}
-				}
+			if j := w.state().Job(b.Job.ID); j != nil {
+				r.t.arrive(j, r.runs(j))
 			}
 		case poise.JobPlaced:
-			r.started++
-			j := w.state.Job(b.Placement.Job)
-			if j != nil && j.RunTime > 0 {
-				heap.Push(&r.ends, departure{at: ev.At + poise.Time(j.RunTime), seq: r.started, job: j.ID})
+			if j := w.state().Job(b.Placement.Job); j != nil {
+				r.follow(ev)
 			}
 		}
 	}
+	now := r.now
 	rest := sorted[submitted:]
 	// The run stopped within a pass unless more happens at the same moment.
-	if (len(rest) == 0 || rest[0].At > now) && (len(r.ends) == 0 || r.ends[0].at > now) {
+	if end, ok := r.tasks.next(); (len(rest) == 0 || rest[0].At > now) && (!ok || end.at > now) {
 		if err := r.pass(now); err != nil {
 			t.Fatalf("pass: %v", err)
 		}
@@ -159,11 +150,10 @@ func TestInflateRestarts(t *testing.T) {
 		second.Record = func(ev poise.Event) { after = append(after, ev) }
 		w := recovered(t, &second, nodes, events[:at])
 		for i := range list.Arrivals[stop:] {
-			j, err := w.submit(&list.Arrivals[stop+i])
-			if err != nil {
+			if _, err := w.submit(&list.Arrivals[stop+i]); err != nil {
 				t.Fatalf("submit: %v", err)
 			}
-			d, err := w.try(j, 0)
+			j, d, _, err := w.attempt(0)
 			if err != nil {
 				t.Fatalf("try: %v", err)
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -21,6 +20,7 @@ type timeline struct {
 	from, to, now poise.Time
 	fleet, used   resource.Vector
 	waits         []poise.Span // of the jobs that started
+	running       map[poise.JobID]resource.Vector
 	tenants       map[poise.TenantID]*tenantUse
 
 	demandTime, usedTime float64 // milli-units times milliseconds
@@ -36,7 +36,7 @@ type tenantUse struct {
 }
 
 func newTimeline(from, to poise.Time, fleet resource.Vector) *timeline {
-	return &timeline{from: from, to: to, now: from, fleet: fleet, used: newTotals(), tenants: map[poise.TenantID]*tenantUse{}}
+	return &timeline{from: from, to: to, now: from, fleet: fleet, used: newTotals(), running: map[poise.JobID]resource.Vector{}, tenants: map[poise.TenantID]*tenantUse{}}
 }
 
 // scarce picks what load and allocation are measured in.
@@ -54,7 +54,7 @@ func (t *timeline) advance(w *World, now poise.Time) {
 		if at >= now {
 			break
 		}
-		t.sample(w.state.View(), at)
+		t.sample(w.state().View(), at)
 	}
 	if now > t.now {
 		t.usedTime += float64(float64(t.scarce(t.used)) * float64(now-t.now))
@@ -82,13 +82,13 @@ func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
 }
 
 // arrive counts the job's demand: its request for its run time, cut at the end.
-func (t *timeline) arrive(j *state.Job) {
+func (t *timeline) arrive(j *state.Job, runs poise.Span) {
 	if t.tenants[j.Tenant] == nil {
 		t.tenants[j.Tenant] = &tenantUse{TenantUse: TenantUse{Tenant: j.Tenant}}
 	}
 	t.tenants[j.Tenant].Jobs++
 	end := t.to
-	if own := j.Submitted + poise.Time(j.RunTime); own > j.Submitted { // as when it starts
+	if own := j.Submitted + poise.Time(runs); own > j.Submitted { // as when it starts
 		end = min(end, own)
 	}
 	if begin := max(j.Submitted, t.from); end > begin {
@@ -97,7 +97,8 @@ func (t *timeline) arrive(j *state.Job) {
 }
 
 func (t *timeline) start(j *state.Job, now poise.Time) {
-	t.used.Add(requestOf(j.Shape)) // a part of the fleet's totals, which fit
+	t.running[j.ID] = requestOf(j.Shape)
+	t.used.Add(t.running[j.ID]) // a part of the fleet's totals, which fit
 	t.tenants[j.Tenant].Placed++
 	t.wait(j, now)
 }
@@ -113,12 +114,15 @@ func (t *timeline) wait(j *state.Job, now poise.Time) {
 	use.MeanWait += wait.Seconds()
 }
 
-func (t *timeline) finish(j *state.Job) { t.used.Sub(requestOf(j.Shape)) }
+func (t *timeline) stop(id poise.JobID) {
+	t.used.Sub(t.running[id])
+	delete(t.running, id)
+}
 
-func (t *timeline) result(w *World, q *queue.Queue) *ReplayResult {
+func (t *timeline) result(w *World) *ReplayResult {
 	pending := 0
-	for item := range q.All() {
-		t.wait(w.state.Job(item.Job), t.to)
+	for _, j := range w.state().Waiting() {
+		t.wait(j, t.to)
 		pending++
 	}
 	slices.Sort(t.waits)
@@ -144,7 +148,7 @@ func (t *timeline) result(w *World, q *queue.Queue) *ReplayResult {
 		Pending: pending, MeanWait: sum / float64(max(len(t.waits), 1)), Waited: waited, P99Wait: quantile(t.waits, 99).Seconds(),
 		Load: 100 * t.demandTime / whole, Alloc: 100 * t.usedTime / whole,
 		Imbalance: t.imbalance / samples, EmptyNodes: t.empty / samples,
-		Stranded: stranded(w.state), Tenants: tenants, Series: t.series,
+		Stranded: stranded(w.state()), Tenants: tenants, Series: t.series,
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
@@ -26,8 +28,9 @@ type Arrival struct {
 
 // Config is what a run is made of, beside nodes and arrivals.
 type Config struct {
-	Policy sched.Policy
-	Params balance.Params
+	Policy  sched.Policy
+	Tenants []poise.Tenant // in any order; jobs may name others too
+	Params  balance.Params
 	// HalfLife of the demand counts in arrivals; 0 keeps all.
 	HalfLife float64
 	// Workload holds the demand counts to build profiles from instead of those
@@ -48,19 +51,18 @@ type Config struct {
 	Record func(poise.Event)
 }
 
-// World is a fleet and its jobs under one policy.
+// World is a fleet and its jobs under one policy, driven by the deciding loop with
+// its one lane inline.
 type World struct {
-	config   *Config
-	state    *state.State
-	pipeline *sched.Pipeline
-	fleet    resource.Vector
-	profiled bool // the policy wants demand profiles
-	index    uint64
-	looked   int64
+	config *Config
+	loop   *loop.Loop
+	fleet  resource.Vector
+	looked int64
+	events func(poise.Event) // told of every event applied; may be nil
 }
 
-// NewWorld makes a world with these nodes, all joined at time 0.
-func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
+// NewWorld makes a world with these tenants and nodes, all there at time 0.
+func NewWorld(c *Config, q queue.Settings, nodes []poise.Node) (*World, error) {
 	if len(nodes) == 0 {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "simulate", Detail: "nodes: none, expected at least one"}
 	}
@@ -72,10 +74,17 @@ func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{config: c, state: s, fleet: fleet, pipeline: sched.NewPipeline(c.Policy)}
-	w.profiled = c.Policy.WantsProfile
+	w, err := worldOn(c, q, s, fleet)
+	if err != nil {
+		return nil, err
+	}
 	if len(c.Symbols.Labels)+len(c.Symbols.Values) > 0 {
 		if err := w.apply(0, c.Symbols); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range parentsFirst(c.Tenants) {
+		if err := w.apply(0, poise.TenantSet{Tenant: t}); err != nil {
 			return nil, err
 		}
 	}
@@ -85,68 +94,115 @@ func NewWorld(c *Config, nodes []poise.Node) (*World, error) {
 		}
 	}
 	if c.Model != nil {
-		w.pipeline.UseIndex(model.NewClassIndex(c.Model))
+		w.loop.UseModel(c.Model)
 		return w, w.apply(0, c.Model.Built(nodes))
 	}
 	return w, nil
 }
 
+// worldOn makes a world of a state.
+func worldOn(c *Config, q queue.Settings, s *state.State, fleet resource.Vector) (*World, error) {
+	l, err := loop.New(s, loop.Settings{
+		Queue: q, Params: c.Params, Seen: c.Workload, Kinds: c.Kinds,
+		LaneOf: func(poise.TenantID) string { return "" },
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Open("", c.Policy, false)
+	return &World{config: c, loop: l, fleet: fleet}, nil
+}
+
+func (w *World) state() *state.State { return w.loop.State() }
+
 func (w *World) apply(at poise.Time, body poise.Body) error {
-	ev := poise.Event{Index: w.index + 1, At: at, Body: body}
-	if err := w.state.Apply(ev); err != nil {
+	ev := poise.Event{Index: w.state().Index() + 1, At: at, Body: body}
+	if err := w.loop.Apply(ev); err != nil {
 		return err
 	}
-	w.index++
 	if w.config.Record != nil {
 		w.config.Record(ev)
+	}
+	if w.events != nil {
+		w.events(ev)
 	}
 	return nil
 }
 
-// submit makes the job known and begins a new profile epoch where one is due.
-func (w *World) submit(a *Arrival) (*state.Job, error) {
-	if err := w.apply(a.At, poise.JobSubmitted{Job: a.Job}); err != nil {
-		return nil, err
-	}
-	if view := w.state.View(); w.profiled && balance.Due(view, &w.config.Params) {
-		seen, kinds := w.config.Workload, w.config.Kinds
-		if seen == nil {
-			seen = w.state.Demand()
-			kinds = seen
-		}
-		built := poise.ProfileBuilt{
-			Profiles: balance.BuildProfiles(view, seen, &w.config.Params),
-			Demand:   balance.BuildDemand(view, kinds),
-		}
-		if err := w.apply(a.At, built); err != nil {
-			return nil, err
+// due applies what the loop makes of itself by now.
+func (w *World) due(now poise.Time) error {
+	for _, body := range w.loop.Due(now) {
+		if err := w.apply(now, body); err != nil {
+			return err
 		}
 	}
-	return w.state.Job(a.Job.ID), nil
+	return nil
 }
 
-// try plans a waiting job and commits the decision if it found a node.
-func (w *World) try(j *state.Job, at poise.Time) (poise.Decision, error) {
-	detail := sched.Brief
+// submit makes the job known, with the demand profile that it makes due. What it
+// comes after and has ended is left out.
+func (w *World) submit(a *Arrival) (*state.Job, error) {
+	j := a.Job
+	j.After = slices.DeleteFunc(slices.Clone(j.After), func(id poise.JobID) bool { return w.state().Job(id) == nil })
+	if err := w.apply(a.At, poise.JobSubmitted{Job: j}); err != nil {
+		return nil, err
+	}
+	if err := w.due(a.At); err != nil {
+		return nil, err
+	}
+	return w.state().Job(j.ID), nil
+}
+
+// attempt plans the job whose turn it is, and commits the decision if it found a
+// node. It gives false where no job may be tried now.
+func (w *World) attempt(now poise.Time) (*state.Job, *poise.Decision, bool, error) {
+	if err := w.due(now); err != nil {
+		return nil, nil, false, err
+	}
+	work := w.loop.Next(now)
+	if work == nil {
+		return nil, nil, false, nil
+	}
+	j, detail := &work.Job, sched.Brief
 	if w.config.Explain != nil && w.config.Explain(j) {
 		detail = sched.Full
 	}
-	d, err := w.pipeline.Plan(w.state.View(), j, sched.Pass{Now: at, Detail: detail})
+	work.Plan(detail)
+	s, err := w.loop.Settle(work, now, detail)
 	if err != nil {
-		return d, err
+		return nil, nil, false, err
 	}
+	d := &s.Decision
 	w.looked += int64(d.Looked)
 	if w.config.Observe != nil {
-		w.config.Observe(j, &d)
+		w.config.Observe(j, d)
 	}
-	if d.Verdict != poise.Placed {
-		return d, nil
+	bodies := s.Events
+	if d.Verdict == poise.Placed {
+		bodies = append(bodies, poise.JobPlaced{Placement: poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}})
 	}
-	err = w.apply(at, poise.JobPlaced{Placement: poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}})
-	if err != nil {
-		return d, fmt.Errorf("commit decision for job %q: %w", d.Job, err)
+	for _, body := range bodies {
+		if err := w.apply(now, body); err != nil {
+			return nil, nil, false, fmt.Errorf("commit decision for job %q: %w", d.Job, err)
+		}
 	}
-	return d, nil
+	return j, d, true, nil
+}
+
+// parentsFirst orders tenants so that each comes after its parent, as far as the
+// parents are among them, and else by id.
+func parentsFirst(tenants []poise.Tenant) []poise.Tenant {
+	rest := slices.SortedFunc(slices.Values(tenants), func(a, b poise.Tenant) int { return cmp.Compare(a.ID, b.ID) })
+	sorted := make([]poise.Tenant, 0, len(rest))
+	for len(rest) > 0 {
+		i := slices.IndexFunc(rest, func(t poise.Tenant) bool {
+			return !slices.ContainsFunc(rest, func(other poise.Tenant) bool { return other.ID == t.Parent })
+		})
+		i = max(i, 0) // a circle: the state refuses it
+		sorted = append(sorted, rest[i])
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return sorted
 }
 
 // WorkloadDemand counts the requests of a whole workload, in the order in which
