@@ -22,6 +22,9 @@ type candidate struct {
 // not. Equal shares go by the order of the jobs. depth is how many parents
 // all of the candidates have in common.
 func (l *Loop) turn(ready []candidate, depth int) candidate {
+	if len(ready) == 1 {
+		return ready[0]
+	}
 	if !l.state.Policies().Nested() {
 		best, least := ready[0], l.rank(ready[0], ready[0].list.tenant, false)
 		for _, c := range ready[1:] {
@@ -31,9 +34,6 @@ func (l *Loop) turn(ready []candidate, depth int) candidate {
 			}
 		}
 		return best
-	}
-	if len(ready) == 1 {
-		return ready[0]
 	}
 	type place struct {
 		id  poise.TenantID

@@ -156,10 +156,10 @@ func (r *replay) follow(ev poise.Event) {
 	switch b := ev.Body.(type) {
 	case poise.JobPlaced:
 		j := r.state().Job(b.Placement.Job)
-		r.tasks.start(j, ev.At, r.runs(j))
-		r.t.start(j, ev.At)
+		started := r.tasks.start(j, ev.At, r.runs(j))
+		r.t.start(j, &started)
 	case poise.JobFinished:
-		r.tasks.stop(b.Job)
-		r.t.stop(b.Job)
+		stopped := r.tasks.stop(b.Job)
+		r.t.stop(&stopped)
 	}
 }

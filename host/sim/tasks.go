@@ -4,39 +4,61 @@ import (
 	"container/heap"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
 
 // tasks are what runs in a world, and when it ends: what an engine is to the
 // daemon.
 type tasks struct {
-	ends map[poise.JobID]poise.Time // of those that end
-	heap departures                 // also of tasks that have stopped since
+	running map[poise.JobID]task
+	ends    departures
+	stale   int // how many of ends are of tasks that stopped before
 }
 
-func newTasks() tasks { return tasks{ends: map[poise.JobID]poise.Time{}} }
+// task is what runs of a job.
+type task struct {
+	at, end poise.Time // end = at: it does not end
+	holds   resource.Vector
+}
+
+func newTasks() tasks { return tasks{running: map[poise.JobID]task{}} }
 
 // start notes that a job runs from a time on for a span. One of 0, or one beyond
 // the end of time, does not end.
-func (t *tasks) start(j *state.Job, at poise.Time, span poise.Span) {
-	if end := at + poise.Time(span); end > at {
-		t.ends[j.ID] = end
-		heap.Push(&t.heap, departure{at: end, seq: j.Seq, job: j.ID})
+func (t *tasks) start(j *state.Job, at poise.Time, span poise.Span) task {
+	started := task{at: at, end: max(at, at+poise.Time(span)), holds: requestOf(j.Shape)}
+	t.running[j.ID] = started
+	if started.end > at {
+		heap.Push(&t.ends, departure{at: started.end, seq: j.Seq, job: j.ID})
 	}
+	return started
 }
 
-// stop forgets a task.
-func (t *tasks) stop(id poise.JobID) { delete(t.ends, id) }
+// stop forgets a task and gives it.
+func (t *tasks) stop(id poise.JobID) task {
+	stopped := t.running[id]
+	delete(t.running, id)
+	switch {
+	case stopped.end == stopped.at:
+	case t.ends[0].job == id && t.ends[0].at == stopped.end:
+		heap.Pop(&t.ends)
+	default:
+		t.stale++
+	}
+	return stopped
+}
 
 // next gives when the first task ends, and of which job.
 func (t *tasks) next() (departure, bool) {
-	for len(t.heap) > 0 {
-		if first := t.heap[0]; t.ends[first.job] == first.at {
-			return first, true
-		}
-		heap.Pop(&t.heap)
+	for t.stale > 0 && t.running[t.ends[0].job].end != t.ends[0].at {
+		heap.Pop(&t.ends)
+		t.stale--
 	}
-	return departure{}, false
+	if len(t.ends) == 0 {
+		return departure{}, false
+	}
+	return t.ends[0], true
 }
 
 // departure is the end of a task's run time.

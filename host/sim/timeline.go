@@ -20,7 +20,6 @@ type timeline struct {
 	from, to, now poise.Time
 	fleet, used   resource.Vector
 	waits         []poise.Span // of the jobs that started
-	running       map[poise.JobID]resource.Vector
 	tenants       map[poise.TenantID]*tenantUse
 
 	demandTime, usedTime float64 // milli-units times milliseconds
@@ -36,7 +35,7 @@ type tenantUse struct {
 }
 
 func newTimeline(from, to poise.Time, fleet resource.Vector) *timeline {
-	return &timeline{from: from, to: to, now: from, fleet: fleet, used: newTotals(), running: map[poise.JobID]resource.Vector{}, tenants: map[poise.TenantID]*tenantUse{}}
+	return &timeline{from: from, to: to, now: from, fleet: fleet, used: newTotals(), tenants: map[poise.TenantID]*tenantUse{}}
 }
 
 // scarce picks what load and allocation are measured in.
@@ -96,11 +95,10 @@ func (t *timeline) arrive(j *state.Job, runs poise.Span) {
 	}
 }
 
-func (t *timeline) start(j *state.Job, now poise.Time) {
-	t.running[j.ID] = requestOf(j.Shape)
-	t.used.Add(t.running[j.ID]) // a part of the fleet's totals, which fit
+func (t *timeline) start(j *state.Job, started *task) {
+	t.used.Add(started.holds) // a part of the fleet's totals, which fit
 	t.tenants[j.Tenant].Placed++
-	t.wait(j, now)
+	t.wait(j, started.at)
 }
 
 // wait counts the time that a job has waited until now.
@@ -114,10 +112,7 @@ func (t *timeline) wait(j *state.Job, now poise.Time) {
 	use.MeanWait += wait.Seconds()
 }
 
-func (t *timeline) stop(id poise.JobID) {
-	t.used.Sub(t.running[id])
-	delete(t.running, id)
-}
+func (t *timeline) stop(stopped *task) { t.used.Sub(stopped.holds) }
 
 func (t *timeline) result(w *World) *ReplayResult {
 	pending := 0
