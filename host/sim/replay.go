@@ -108,7 +108,7 @@ func (r *replay) run(arrivals []Arrival) error {
 			now = min(now, end.at)
 		}
 		if due, ok := r.loop.NextDue(r.now); ok {
-			now = min(now, due)
+			now = min(now, max(due, r.now))
 		}
 		r.now = now
 		r.t.advance(r.World, now)
@@ -125,7 +125,25 @@ func (r *replay) run(arrivals []Arrival) error {
 			r.m.arrive(j)
 			r.t.arrive(j, r.runs(j))
 		}
+		if err := r.over(now); err != nil {
+			return err
+		}
 		if err := r.pass(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over ends the jobs whose deadline has come.
+func (r *replay) over(now poise.Time) error {
+	for _, id := range r.loop.Over(now) {
+		var body poise.Body = poise.JobFinished{Job: id}
+		if j := r.state().Job(id); j.Waiting() {
+			body = poise.JobWithdrawn{Job: id}
+			r.t.wait(j, now)
+		}
+		if err := r.apply(now, body); err != nil {
 			return err
 		}
 	}
