@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
@@ -48,6 +49,7 @@ type draft struct {
 	policies *state.Policies
 	classes  *model.Model
 	at       poise.Time
+	bars     []sched.Bar
 }
 
 // try plans a job on the state as it is now.
@@ -78,7 +80,9 @@ func (d *Daemon) try(ctx context.Context, j *poise.Job) (decision poise.Decision
 	err = d.do(ctx, func(c *core) (err error) {
 		s := c.loop.State()
 		on = draft{snap: s.Snapshot(), policies: s.Policies(), classes: c.classes, at: c.now()}
-		on.job, err = s.Draft(j, on.at)
+		if on.job, err = s.Draft(j, on.at); err == nil {
+			on.bars = loop.Bars(s, on.snap, on.job)
+		}
 		return err
 	})
 	if err == nil {
@@ -98,7 +102,7 @@ func (d *Daemon) planBeside(ctx context.Context, l *dryLane, tenant poise.Tenant
 	case <-ctx.Done():
 		return poise.Decision{}, unavailable(ctx)
 	}
-	decision, err := l.pipeline.Plan(on.snap, on.job, sched.Pass{Now: on.at, Detail: sched.Full})
+	decision, err := l.pipeline.Plan(on.snap, on.job, sched.Pass{Now: on.at, Detail: sched.Full, Bars: on.bars})
 	var fuel int64
 	for i := range decision.Plugins {
 		fuel += decision.Plugins[i].Fuel

@@ -32,6 +32,8 @@ type driver struct {
 	away  []*Work // planned or not, and not settled
 	again int     // decisions that were overtaken
 	owned bool    // the tenant "own" has a lane of its own
+
+	placing func(poise.Placement) // what to check before each placement, may be nil
 }
 
 func spread(t fataler) *balance.Spread {
@@ -127,7 +129,11 @@ func (d *driver) settle(w *Work) {
 		if miss := d.loop.state.OverQuota(d.loop.state.Job(s.Decision.Job)); miss != nil {
 			d.t.Fatalf("job %s is placed and over quota: %+v", s.Decision.Job, miss)
 		}
-		d.apply(poise.JobPlaced{Placement: poise.Placement{Job: s.Decision.Job, Node: s.Decision.Node, Devices: s.Decision.Devices}})
+		p := poise.Placement{Job: s.Decision.Job, Node: s.Decision.Node, Devices: s.Decision.Devices}
+		if d.placing != nil {
+			d.placing(p)
+		}
+		d.apply(poise.JobPlaced{Placement: p})
 	}
 }
 

@@ -24,7 +24,8 @@ type Work struct {
 	lane    *lane
 	item    queue.Item
 	snap    *state.Snapshot
-	now     poise.Time // when the snapshot was taken
+	bars    []sched.Bar // as of the snapshot
+	now     poise.Time  // when the snapshot was taken
 	attempt int
 
 	decision poise.Decision
@@ -62,6 +63,7 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int, now poise.Time) *W
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
+	w.bars = Bars(l.state, w.snap, &w.Job)
 	lane.work, l.planned[w.Job.ID] = w, true
 	return w
 }
@@ -71,7 +73,7 @@ func (w *Work) Plan(detail sched.Detail) {
 	if w.decision.Verdict == poise.OverQuota {
 		return
 	}
-	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, sched.Pass{Now: w.now, Detail: detail})
+	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, sched.Pass{Now: w.now, Detail: detail, Bars: w.bars})
 }
 
 // Try plans a job that is not queued, as of now, and changes nothing. A lane that plans
@@ -87,7 +89,7 @@ func (l *Loop) Try(j *state.Job, now poise.Time, detail sched.Detail) (poise.Dec
 	if lane.work != nil {
 		return poise.Decision{}, &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
 	}
-	return lane.pipeline.Plan(l.state.View(), j, sched.Pass{Now: now, Detail: detail})
+	return lane.pipeline.Plan(l.state.View(), j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)})
 }
 
 // Kept gives, for keeping, what a decision was made on that Settle gave for a
@@ -142,13 +144,13 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, now, miss)
 	}
 	var voided []poise.PluginUse
-	if d.Verdict == poise.Placed && l.overtaken(w) {
+	if d.Verdict == poise.Placed && l.overtaken(w, j) {
 		if w.attempt < retries {
 			return Settled{Decision: d, Again: l.work(w.lane, w.item, w.attempt+1, now)}, nil
 		}
 		var err error
 		seen, voided = l.state.Index(), w.decision.Plugins
-		if d, err = w.lane.pipeline.Fail(l.state.View(), j, sched.Pass{Now: now, Detail: detail}, Overtaken); err != nil {
+		if d, err = w.lane.pipeline.Fail(l.state.View(), j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)}, Overtaken); err != nil {
 			return Settled{}, err
 		}
 	}
@@ -158,11 +160,12 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	return Settled{Decision: d, Voided: voided}, nil
 }
 
-// overtaken says whether the node that was chosen has changed since.
-func (l *Loop) overtaken(w *Work) bool {
+// overtaken says whether the node that was chosen has changed since, or the job may
+// not be there any more.
+func (l *Loop) overtaken(w *Work, j *state.Job) bool {
 	if !w.Away {
 		return false
 	}
 	row, ok := l.state.Row(w.decision.Node)
-	return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row)
+	return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row) || l.barred(j, row)
 }

@@ -38,8 +38,9 @@ type Decision struct {
 	Nodes   int    // nodes in the fleet
 	Fitting int    // nodes that passed the filters and are not kept from the job
 
-	// Quota is what is in the way of a job that is over quota; no node was looked
-	// at then.
+	// Quota is what is in the way of a job that is over quota. No node was looked at
+	// then, unless it is the quota of a pool that keeps it off every node that has
+	// room.
 	Quota *QuotaMiss `json:",omitempty"`
 
 	// Plugins are the plugins that were asked, and what they used.

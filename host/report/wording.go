@@ -108,6 +108,8 @@ func refusalText(ask *poise.Request, code poise.ReasonCode, dim string) string {
 		return "the filter of a policy refuses it"
 	case poise.PolicyFaulted:
 		return "the policy of the job failed, and its rule is to wait"
+	case poise.PoolOverQuota:
+		return "over the quota of its device model or class"
 	case poise.Reserved:
 		return "kept for jobs that go before"
 	}

@@ -20,6 +20,12 @@ type Bar interface {
 	Refuses(row uint32) poise.Reason
 }
 
+// QuotaBar is a Bar that says which quota a row that it refuses is beyond.
+type QuotaBar interface {
+	Bar
+	Miss(row uint32) *poise.QuotaMiss
+}
+
 // Lister is a Bar that names the rows that it may refuse. Where each bar of a
 // pass does, nobody has to ask about all the others.
 type Lister interface{ Rows() []uint32 }
@@ -89,10 +95,29 @@ func (b *barred) has(row uint32) bool {
 
 // verdict is that of a job all of whose candidates are refused.
 func (b *barred) verdict() poise.Verdict {
-	if slices.ContainsFunc(b.counts, func(c reasonCount) bool { return c.reason.Code() == poise.Reserved }) {
-		return poise.BehindOthers
+	verdict := poise.OverQuota
+	for _, c := range b.counts {
+		switch c.reason.Code() {
+		case poise.Reserved:
+			return poise.BehindOthers
+		case poise.PoolOverQuota:
+		default:
+			verdict = poise.FitsNotNow
+		}
 	}
-	return poise.FitsNotNow
+	return verdict
+}
+
+// miss gives the quota that the first refused row is beyond.
+func (b *barred) miss() *poise.QuotaMiss {
+	for _, each := range b.bars {
+		if q, ok := each.(QuotaBar); ok {
+			if miss := q.Miss(b.rows[0]); miss != nil {
+				return miss
+			}
+		}
+	}
+	return nil
 }
 
 // bestFree gives the best row that no bar refuses, and under the rule Seeded

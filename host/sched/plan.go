@@ -129,7 +129,9 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, pass *Pass) (poise
 	}
 	var row uint32
 	if d.Fitting == 0 {
-		d.Verdict, d.Reasons = r.refusal(&p.barred)
+		if d.Verdict, d.Reasons = r.refusal(&p.barred); d.Verdict == poise.OverQuota {
+			d.Quota = p.barred.miss()
+		}
 	} else {
 		row = p.pick(r, job)
 		d.Node = snap.Name(row)

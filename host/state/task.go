@@ -37,6 +37,12 @@ func (t *Task) Beside(j *Job) bool {
 	return t.Job == j.ID || j.Gang != nil && t.Gang == j.Gang.ID && t.Tenant == j.Tenant
 }
 
+// Row gives the row that the task holds part of on a snapshot of its state, and
+// whether its node is still there.
+func (t *Task) Row(s *Snapshot) (row uint32, ok bool) {
+	return t.row, int(t.row) < s.rows && s.Present(t.row) && s.Incarnation(t.row) == t.incarnation
+}
+
 // TaskList is an immutable list: a snapshot keeps the list it was taken with.
 type TaskList struct {
 	Task *Task
