@@ -130,6 +130,8 @@ type Queue struct {
 	Sweep     time.Duration `koanf:"sweep"`
 	RetryBase time.Duration `koanf:"retry_base"`
 	RetryMax  time.Duration `koanf:"retry_max"`
+
+	UsageHalfLife time.Duration `koanf:"usage_half_life"`
 }
 
 // Model says how nodes are grouped into classes.

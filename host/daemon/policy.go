@@ -23,6 +23,7 @@ func scheduler(c *config.Config) poise.Scheduler {
 	return poise.Scheduler{
 		Policy: c.Scheduler.Policy, Ties: c.Scheduler.Ties, Seed: uint64(c.Scheduler.Seed), ProtectDevices: c.Scheduler.ProtectDevices,
 		Beta: p.Beta, Lambda: p.Lambda, Gamma: p.Gamma, Epsilon: p.Epsilon, Cover: p.Cover, Shapes: int(p.Shapes), HalfLife: c.Scheduler.HalfLife,
+		UsageHalfLife: span(c.Queue.UsageHalfLife),
 		Limits: poise.PluginLimits{
 			Memory: int64(l.Memory), GoMemory: int64(l.GoMemory), CallFuel: l.CallFuel, GoCallFuel: l.GoCallFuel, SetupFuel: l.SetupFuel,
 			JobFuel: l.JobFuel, RowFuel: l.RowFuel, ShapeFuel: policy.Defaults().ShapeFuel,

@@ -37,6 +37,7 @@ func (d *Daemon) SetShare(ctx context.Context, t poise.Tenant) (share client.Sha
 func shareView(s *state.State, id poise.TenantID) client.Share {
 	v := client.Share{Tenant: string(id), Warnings: s.QuotaWarnings(), ShareSpec: client.ShareSpec{Quotas: []client.Quota{}}, Holds: []client.Holding{}}
 	v.Dominant, v.Resource = s.Share(id)
+	v.Past = s.PastShare(id, false)
 	print := func(name string, amount int64) client.Quantity {
 		if amount == 0 {
 			return ""

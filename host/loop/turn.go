@@ -98,13 +98,15 @@ func (l *Loop) above(tenant poise.TenantID, depth int) (id poise.TenantID, own b
 	return id, false
 }
 
-// share gives a tenant's dominant share divided by its weight.
+// share gives a tenant's dominant share, with what it held in the past where that
+// counts, divided by its weight.
 func (l *Loop) share(id poise.TenantID, own bool) float64 {
 	if own {
 		s, _ := l.state.OwnShare(id)
-		return s
+		return s + l.state.PastShare(id, true)
 	}
 	s, _ := l.state.Share(id)
+	s += l.state.PastShare(id, false)
 	if t := l.state.Policies().Tenant(id); t != nil && t.Weight > 0 {
 		s /= t.Weight
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // ReadSpecs reads the jobs that a file asks a daemon to run, in the manner of
-// ReadJobs. Fields that only a run in virtual time has, submit and every, are
+// ReadJobs. Fields that only a run in virtual time has, submit, every and took, are
 // unknown there.
 func ReadSpecs(path string) ([]Job, error) { return readFile(path, DecodeSpecs) }
 
 // DecodeSpecs reads from r as ReadSpecs does from a file; name stands in errors
 // and its extension tells the format.
 func DecodeSpecs(name string, r io.Reader) ([]Job, error) {
-	d := newSpecs(name, "submit", "every")
+	d := newSpecs(name, "submit", "every", "took")
 	if err := decode(r, fileLimits, &d.problems, d); err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func DecodeSpecs(name string, r io.Reader) ([]Job, error) {
 // DecodeSpec reads one job from a JSON object; name stands in errors. A job that
 // is several, by count, is an error too.
 func DecodeSpec(name string, text []byte) (Job, error) {
-	d := newSpecs(name, "submit", "every", "count")
+	d := newSpecs(name, "submit", "every", "took", "count")
 	if err := decodeObject(&d.problems, text, d); err != nil {
 		return Job{}, err
 	}

@@ -13,6 +13,10 @@ type Scheduler struct {
 	Shapes                              int
 	HalfLife                            float64 // of the demand counts, in arrivals; 0 = none
 
+	// UsageHalfLife is the time after which what a tenant held counts half in its
+	// share; 0 = the past counts nothing.
+	UsageHalfLife Span `json:",omitempty"`
+
 	Limits PluginLimits
 }
 

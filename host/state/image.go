@@ -25,6 +25,7 @@ type Image struct {
 	Profiles                        []*poise.Profile
 	Demand                          *poise.Demand
 	Policies                        PoliciesImage
+	Past                            []PastImage       `json:",omitempty"` // by tenant
 	Classes                         poise.ModelRecord `json:"-"`
 }
 
@@ -70,7 +71,7 @@ func (s *State) Image() *Image {
 		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
 		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
 		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
-		Policies: s.policies.image(), Gangs: s.gangImages(),
+		Policies: s.policies.image(), Gangs: s.gangImages(), Past: s.usage.past.image(),
 	}
 	for key := range s.symbols.keys {
 		im.SymbolKeys = append(im.SymbolKeys, key)
@@ -173,6 +174,11 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 		s.newRow()
 	}
 	s.placePolicies(&im.Policies)
+	half := settings.UsageHalfLife
+	if im.Policies.Scheduler != nil {
+		half = im.Policies.Scheduler.UsageHalfLife
+	}
+	s.usage.past = past{} // what tasks hold is charged below, and was long before
 	if err := s.placeNodes(im); err != nil {
 		return nil, err
 	}
@@ -189,6 +195,9 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 	s.demand.arrivals, l.arrivals, l.joins, s.index = im.Arrivals, im.Arrivals, im.Joins, im.Index
 	l.profiles, l.demand, l.classes, l.at = im.Profiles, im.Demand, im.Classes, im.At
 	l.version, l.changesBase, l.changes = im.Version, im.Version, nil
+	if err := s.usage.past.place(half, im.Past); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

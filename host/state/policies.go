@@ -85,7 +85,7 @@ func (p *Policies) Tenants() []*poise.Tenant {
 func (p *Policies) Apply(ev poise.Event) error {
 	switch b := ev.Body.(type) {
 	case poise.SchedulerSet:
-		if _, err := New(Settings{DemandHalfLife: b.Scheduler.HalfLife}); err != nil {
+		if _, err := New(Settings{DemandHalfLife: b.Scheduler.HalfLife, UsageHalfLife: b.Scheduler.UsageHalfLife}); err != nil {
 			return err
 		}
 		p.scheduler = &b.Scheduler
@@ -223,6 +223,10 @@ func (s *State) applyPolicy(ev poise.Event) error {
 	}
 	if s.policies = next; next.scheduler != nil {
 		s.demand.halfLife = next.scheduler.HalfLife
+		s.usage.setHalfLife(next.scheduler.UsageHalfLife)
+	}
+	if b, ok := ev.Body.(poise.TenantRemoved); ok {
+		s.forgetPast(b.Tenant)
 	}
 	if _, ok := ev.Body.(poise.TenantSet); ok {
 		s.recharge() // it may have another parent, and quotas of other pools

@@ -15,6 +15,9 @@ type Settings struct {
 	// DemandHalfLife is the number of arrivals after which a count of the
 	// demand profile has halved; 0 keeps all counts.
 	DemandHalfLife float64
+	// UsageHalfLife is the time after which what a tenant held counts half in its
+	// share, up to ten years; 0 = the past counts nothing.
+	UsageHalfLife poise.Span
 }
 
 // State is the fleet and its jobs. It belongs to one goroutine; others read
@@ -48,8 +51,11 @@ func New(s Settings) (*State, error) {
 			Detail: fmt.Sprintf("demand half-life: %v arrivals, expected 0 to 1e12", s.DemandHalfLife),
 		}
 	}
+	if err := checkUsageHalfLife("new state", s.UsageHalfLife); err != nil {
+		return nil, err
+	}
 	dims := resource.NewDims()
-	return &State{
+	made := &State{
 		live: Snapshot{
 			dims:    dims.Names(),
 			kinds:   []string{""},
@@ -64,7 +70,9 @@ func New(s Settings) (*State, error) {
 		shapes:  shapes{byKey: map[string]*Shape{}},
 		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(), gangs: map[gangKey]*Gang{},
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
-	}, nil
+	}
+	made.usage.setHalfLife(s.UsageHalfLife)
+	return made, nil
 }
 
 // View gives the present state without copying anything. It is valid until the
@@ -145,6 +153,7 @@ func (s *State) Apply(ev poise.Event) error {
 	if ev.Index != s.index+1 {
 		return conflict("apply event", fmt.Sprintf("index %d, expected %d", ev.Index, s.index+1))
 	}
+	s.usage.past.now = max(s.live.at, ev.At)
 	if err := s.apply(ev); err != nil {
 		return err
 	}

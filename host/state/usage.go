@@ -42,6 +42,7 @@ type usage struct {
 	tenants map[poise.TenantID]map[string]*sum // and by those of the tenants under it
 	known   map[shareOf]share                  // worked out since anything in it changed
 	pools   pools
+	past    past
 }
 
 // shareOf names a share: a tenant's with or without those under it.
@@ -87,10 +88,7 @@ func (u *usage) share(of shareOf) (float64, string) {
 	if s, ok := u.known[of]; ok {
 		return s.part, s.resource
 	}
-	held := u.tenants[of.tenant]
-	if of.own {
-		held = u.own[of.tenant]
-	}
+	held := u.held(of)
 	var most share
 	for name, used := range held {
 		amount := used.float()
@@ -136,10 +134,12 @@ func (s *State) count(row uint32, sign int64) {
 // charge adds what a task holds to its tenant and to those above it, or takes it
 // away.
 func (s *State) charge(t *Task, sign int64) {
+	s.usage.accrue(shareOf{tenant: t.Tenant, own: true})
 	hold(s.usage.own, t, t.Tenant, sign)
 	delete(s.usage.known, shareOf{tenant: t.Tenant, own: true})
 	for id := t.Tenant; ; {
 		delete(s.usage.known, shareOf{tenant: id})
+		s.usage.accrue(shareOf{tenant: id})
 		hold(s.usage.tenants, t, id, sign)
 		s.holdPools(t, id, sign)
 		known := s.policies.tenants[id]
@@ -167,6 +167,7 @@ func hold(held map[poise.TenantID]map[string]*sum, t *Task, id poise.TenantID, s
 
 // recharge counts anew what tenants hold.
 func (s *State) recharge() {
+	s.regroup()
 	clear(s.usage.known)
 	s.usage.own, s.usage.tenants = map[poise.TenantID]map[string]*sum{}, map[poise.TenantID]map[string]*sum{}
 	clear(s.usage.pools.tenants)

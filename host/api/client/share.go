@@ -12,6 +12,7 @@ type Share struct {
 	Holds    []Holding `json:"holds" doc:"What its tasks hold, with those of the tenants under it"`
 	Dominant float64   `json:"dominant_share" doc:"The largest part that it holds of any resource, from 0 on"`
 	Resource string    `json:"dominant_resource,omitempty"`
+	Past     float64   `json:"past_share,omitempty" doc:"What it held, decayed by queue.usage_half_life: 1 is all of the fleet for one half-life"`
 	Warnings []string  `json:"warnings,omitempty" doc:"What of all quotas cannot hold now; for operators"`
 }
 
