@@ -14,11 +14,18 @@ func (l *Loop) Apply(ev poise.Event) error {
 	help := l.helped(ev.Body)
 	tenant := l.tenantOf(ev.Body)
 	later := l.later(ev.Body)
+	gang := l.gangOf(ev.Body)
 	if err := l.state.Apply(ev); err != nil {
 		return err
 	}
 	if id := jobOf(ev.Body); id != "" {
 		l.deadlines.set(id, l.state.Job(id))
+	}
+	if b, ok := ev.Body.(poise.GangPlaced); ok {
+		for i := range b.Placements {
+			l.deadlines.set(b.Placements[i].Job, l.state.Job(b.Placements[i].Job))
+		}
+		return l.regroup(gang)
 	}
 	switch b := ev.Body.(type) {
 	case poise.JobHeld:
@@ -40,6 +47,11 @@ func (l *Loop) Apply(ev poise.Event) error {
 		l.shapes.forget(b.Job)
 	case poise.JobFinished:
 		l.shapes.forget(b.Job)
+	}
+	if gang != nil && !gang.Started {
+		if err := l.regroup(gang); err != nil {
+			return err
+		}
 	}
 	for _, id := range later {
 		if err := l.push(l.state.Job(id)); err != nil {

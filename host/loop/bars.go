@@ -1,26 +1,27 @@
 package loop
 
 import (
+	"slices"
+
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
 // Bars gives what keeps a job off rows of a snapshot of the state, beside its
-// policy: quotas of pools.
+// policy: quotas of pools, and the members that run of its gang. What a gang that
+// waits to start asks for counts as a whole in each pool.
 func Bars(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
 	var bars []sched.Bar
-	if b := s.PoolBar(snap, j); b != nil {
+	if b := s.PoolBar(snap, Asks(s, j)); b != nil {
 		bars = append(bars, b)
+	}
+	if j.Gang != nil && j.Gang.Topology != nil && s.GangOf(j) != nil && s.Alone(j) {
+		bars = append(bars, sched.Beside(snap, j, s.Beside(j)))
 	}
 	return bars
 }
 
-// barred says whether something keeps the job off a row of the live view by now.
-func (l *Loop) barred(j *state.Job, row uint32) bool {
-	for _, b := range Bars(l.state, l.state.View(), j) {
-		if b.Refuses(row) != 0 {
-			return true
-		}
-	}
-	return false
+// barred says whether something keeps a job off a row.
+func barred(bars []sched.Bar, row uint32) bool {
+	return slices.ContainsFunc(bars, func(b sched.Bar) bool { return b.Refuses(row) != 0 })
 }

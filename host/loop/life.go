@@ -114,5 +114,10 @@ func (l *list) add(item queue.Item, j *state.Job) error {
 }
 
 // stale says whether what was planned for a job counts no longer though it waits:
-// it is held meanwhile, or has another priority.
-func (w *Work) stale(j *state.Job) bool { return j.Blocked() || j.Priority != w.Job.Priority }
+// it is held meanwhile, or has another priority, or its gang waits no more as it did.
+func (l *Loop) stale(w *Work, j *state.Job) bool {
+	if g := l.waitsWith(j); (g != nil) != (w.members != nil) || g != nil && !g.Ready() {
+		return true
+	}
+	return j.Blocked() || j.Priority != w.Job.Priority
+}

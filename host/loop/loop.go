@@ -228,12 +228,16 @@ func (l *Loop) push(j *state.Job) error {
 	if j.Blocked() || l.planned[j.ID] {
 		return nil
 	}
+	if g := l.waitsWith(j); g != nil {
+		return l.pushGang(g)
+	}
 	of, err := l.listOf(j)
 	if err != nil {
 		return err
 	}
 	return of.add(queue.Item{
 		Job: j.ID, Shape: l.shapes.id(j, of.lane), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
+		Last: j.Extra(),
 	}, j)
 }
 

@@ -19,6 +19,8 @@ type shapeKey struct {
 	shape uint32
 	lane  string
 	key   string
+	gang  poise.JobID // for a gang that waits as a whole, and a member that has to be near others: its first member, or it
+	extra bool
 }
 
 type shapeID struct {
@@ -36,7 +38,23 @@ func (s *shapes) id(j *state.Job, l *lane) queue.ShapeID {
 	if known := s.jobs[j.ID]; known != nil {
 		return known.id
 	}
-	key := shapeKey{j.Shape.ID, l.name, l.pipeline.Key(j)}
+	key := shapeKey{shape: j.Shape.ID, lane: l.name, key: l.pipeline.Key(j), extra: j.Extra()}
+	if j.Gang != nil && j.Gang.Topology != nil {
+		key.gang = j.ID
+	}
+	return s.number(j, key)
+}
+
+// gang gives the number of a gang that waits as a whole, by its first member: no other
+// is like it.
+func (s *shapes) gang(head *state.Job, l *lane) queue.ShapeID {
+	if known := s.jobs[head.ID]; known != nil {
+		return known.id
+	}
+	return s.number(head, shapeKey{lane: l.name, gang: head.ID})
+}
+
+func (s *shapes) number(j *state.Job, key shapeKey) queue.ShapeID {
 	e := s.ids[key]
 	if e == nil {
 		s.next++

@@ -75,7 +75,7 @@ func (r rank) compare(other rank) int {
 func (l *Loop) rank(c candidate, id poise.TenantID, own bool) rank {
 	r := rank{borrows: true, share: l.share(id, own)}
 	if !own && l.state.Policies().Guarantees() {
-		r.borrows = !l.state.Within(id, l.state.Job(c.head.Job()))
+		r.borrows = !l.state.Within(id, Asks(l.state, l.state.Job(c.head.Job())))
 	}
 	return r
 }

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/sched"
@@ -28,6 +30,8 @@ type Work struct {
 	now     poise.Time  // when the snapshot was taken
 	attempt int
 
+	members  []*state.Job // of a gang that is to start, copied; nil for a single job
+	plan     sched.GangPlan
 	decision poise.Decision
 	err      error
 }
@@ -51,7 +55,7 @@ func (l *Loop) Next(now poise.Time) *Work {
 	first := l.turn(ready, 0).list
 	item, _ := first.queue.Pop(now)
 	w := l.work(first.lane, item, 0, now)
-	if miss := l.state.OverQuota(&w.Job); miss != nil {
+	if miss := l.state.OverQuota(Asks(l.state, l.state.Job(item.Job))); miss != nil {
 		w.Away, w.decision = false, w.lane.pipeline.OverQuota(w.snap, &w.Job, now, miss)
 	}
 	return w
@@ -63,7 +67,8 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int, now poise.Time) *W
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
-	w.bars = Bars(l.state, w.snap, &w.Job)
+	w.bars = Bars(l.state, w.snap, l.state.Job(item.Job))
+	l.gangWork(w)
 	lane.work, l.planned[w.Job.ID] = w, true
 	return w
 }
@@ -73,7 +78,12 @@ func (w *Work) Plan(detail sched.Detail) {
 	if w.decision.Verdict == poise.OverQuota {
 		return
 	}
-	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, sched.Pass{Now: w.now, Detail: detail, Bars: w.bars})
+	pass := sched.Pass{Now: w.now, Detail: detail, Bars: w.bars}
+	if w.members != nil {
+		w.planGang(pass)
+		return
+	}
+	w.decision, w.err = w.lane.pipeline.Plan(w.snap, &w.Job, pass)
 }
 
 // Try plans a job that is not queued, as of now, and changes nothing. A lane that plans
@@ -86,10 +96,18 @@ func (l *Loop) Try(j *state.Job, now poise.Time, detail sched.Detail) (poise.Dec
 	if miss := l.state.OverQuota(j); miss != nil {
 		return lane.pipeline.OverQuota(l.state.View(), j, now, miss), nil
 	}
-	if lane.work != nil {
-		return poise.Decision{}, &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
+	if err := lane.busy(); err != nil {
+		return poise.Decision{}, err
 	}
 	return lane.pipeline.Plan(l.state.View(), j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)})
+}
+
+// busy is the error of a lane that plans something now.
+func (l *lane) busy() error {
+	if l.work == nil {
+		return nil
+	}
+	return &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
 }
 
 // Kept gives, for keeping, what a decision was made on that Settle gave for a
@@ -108,15 +126,19 @@ type Settled struct {
 	// order, before the placement.
 	Events   []poise.Body
 	Decision poise.Decision // that was made, whatever became of it
-	Dropped  bool           // the job is gone or held, or its lane has another policy now, or it another priority
-	Again    *Work          // planned anew: the node that was chosen has changed
+	// Members are the decisions about the members of a gang that is to be placed, by
+	// index: Decision is the first of them. The caller applies GangPlaced then.
+	Members []poise.Decision
+	Dropped bool  // the job is gone or held, or its lane has another policy now, or it another priority
+	Again   *Work // planned anew: the node that was chosen has changed
 	// Voided is what plugins used for an answer that Decision is not made of: it was
 	// overtaken once too often.
 	Voided []poise.PluginUse
 }
 
 // Settle ends a piece of work whose Plan has run. Where the decision is to place
-// the job, the caller applies and records JobPlaced next, before anything else.
+// the job, the caller applies and records JobPlaced, or GangPlaced, next, before
+// anything else.
 func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, error) {
 	w.lane.work = nil
 	delete(l.planned, w.item.Job)
@@ -130,7 +152,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		return Settled{}, err
 	}
 	switch {
-	case of.lane != w.lane, w.stale(j):
+	case of.lane != w.lane, l.stale(w, j):
 		l.shapes.forget(j.ID)
 		return Settled{Decision: w.decision, Dropped: true}, l.push(j)
 	case w.err != nil:
@@ -140,7 +162,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		return Settled{}, w.err
 	}
 	d, seen := w.decision, w.Index
-	if miss := l.state.OverQuota(j); d.Verdict == poise.Placed && miss != nil { // others were placed meanwhile
+	if miss := l.state.OverQuota(Asks(l.state, j)); d.Verdict == poise.Placed && miss != nil { // others were placed meanwhile
 		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, now, miss)
 	}
 	var voided []poise.PluginUse
@@ -150,22 +172,38 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		}
 		var err error
 		seen, voided = l.state.Index(), w.decision.Plugins
-		if d, err = w.lane.pipeline.Fail(l.state.View(), j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)}, Overtaken); err != nil {
+		if d, err = l.fail(w, j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)}); err != nil {
 			return Settled{}, err
 		}
 	}
 	if d.Verdict != poise.Placed {
 		return Settled{Decision: d, Voided: voided}, of.queue.Park(w.item, queue.CausesOf(&d), seen, now)
 	}
-	return Settled{Decision: d, Voided: voided}, nil
+	return Settled{Decision: d, Members: w.plan.Members, Voided: voided}, nil
 }
 
-// overtaken says whether the node that was chosen has changed since, or the job may
+// fail decides by the failure rule about work that changes overtook.
+func (l *Loop) fail(w *Work, j *state.Job, pass sched.Pass) (d poise.Decision, err error) {
+	if w.members != nil {
+		w.plan, err = w.lane.pipeline.FailGang(l.state.View(), w.members, pass, Overtaken)
+		return w.plan.Decision, err
+	}
+	return w.lane.pipeline.Fail(l.state.View(), j, pass, Overtaken)
+}
+
+// overtaken says whether a node that was chosen has changed since, or the job may
 // not be there any more.
 func (l *Loop) overtaken(w *Work, j *state.Job) bool {
 	if !w.Away {
 		return false
 	}
-	row, ok := l.state.Row(w.decision.Node)
-	return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row) || l.barred(j, row)
+	bars := Bars(l.state, l.state.View(), j)
+	changed := func(node string) bool {
+		row, ok := l.state.Row(node)
+		return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row) || barred(bars, row)
+	}
+	if w.members == nil {
+		return changed(w.decision.Node)
+	}
+	return slices.ContainsFunc(w.plan.Members, func(d poise.Decision) bool { return changed(d.Node) })
 }

@@ -43,6 +43,9 @@ type Decision struct {
 	// room.
 	Quota *QuotaMiss `json:",omitempty"`
 
+	// Gang is set for a member of a gang that starts, or waits to.
+	Gang *GangPart `json:",omitempty"`
+
 	// Plugins are the plugins that were asked, and what they used.
 	Plugins []PluginUse `json:",omitempty"`
 	// Fault is why a policy's answer is not in this decision, "" = none failed.

@@ -4,8 +4,8 @@ import "fmt"
 
 // Gang says that a job is one of several that belong together: the first Min of
 // them start at one moment or not at all, the others, which are extra, follow one
-// by one where there is room. All members have one tenant, one priority and the
-// same Gang but for Index.
+// by one where there is room. All members have one tenant and the same
+// Gang but for Index.
 type Gang struct {
 	ID       string    // unique among the gangs of the tenant that wait or run
 	Size     int32     // how many members, 2 to MaxGang

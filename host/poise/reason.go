@@ -19,17 +19,21 @@ const (
 	NodeDrained
 	IdleShort // in one dimension too little is idle now
 	DeviceIdleShort
-	PolicyRefused // by a policy's filter, see NewPolicyReason
-	PolicyFaulted // a policy failed, and its failure rule is to wait
-	PoolOverQuota // of the node's device model or class, a tenant would hold more than it may
-	Reserved      // kept for jobs that go before
-	ReasonCodes   // how many codes there are
+	PolicyRefused   // by a policy's filter, see NewPolicyReason
+	PolicyFaulted   // a policy failed, and its failure rule is to wait
+	PoolOverQuota   // of the node's device model or class, a tenant would hold more than it may
+	Reserved        // kept for jobs that go before
+	NoTopologyLabel // the node lacks the label that the gang's topology goes by
+	OtherDomain     // its gang is in another domain of the topology
+	SkewReached     // its domain has as many members of the gang as the others permit
+	ReasonCodes     // how many codes there are
 )
 
 var reasonTexts = [ReasonCodes]string{
 	"fits", "selector does not match", "taint not tolerated", "no such device", "other device model",
 	"gives out whole devices only", "node too small", "too few devices",
 	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed", "over the quota of its model or class", "reserved",
+	"without the label of the gang's topology", "in another domain than the gang", "enough of the gang in its domain",
 }
 
 // String gives the reason as a person reads it.
@@ -42,7 +46,7 @@ func (c ReasonCode) String() string {
 
 // Lasting says whether a row with this reason could not hold the job even if
 // it were empty, ready and not drained.
-func (c ReasonCode) Lasting() bool { return c != Fits && c < NodeNotReady }
+func (c ReasonCode) Lasting() bool { return c != Fits && c < NodeNotReady || c == NoTopologyLabel }
 
 // NewPolicyReason packs the reason code of a policy's filter, 1 to 255, and which
 // of the filters of the stack it is, from 0.

@@ -20,11 +20,27 @@ type Item struct {
 	Submitted poise.Time // -MaxTime to MaxTime
 	Size      Size       // the same for all waiting jobs of a shape
 	Seq       uint64     // order of arrival, unique among waiting jobs
+	Last      bool       // goes after every job that is not
 }
 
 // MaxTime bounds the submit time of an Item on both sides. With a step of at
 // most 24 h a priority weighs less than 2^58 ms, so no key can overflow.
 const MaxTime poise.Time = 1 << 61
+
+// behind is what the key of a job that goes last is less than it would be: more than
+// two other keys differ by, less than what would overflow.
+const behind = 5 << 60
+
+// keyOf is the place of an item in the order.
+func (s *Settings) keyOf(i *Item) int64 {
+	if i.Last {
+		return s.key(i.Priority, i.Submitted) - behind
+	}
+	return s.key(i.Priority, i.Submitted)
+}
+
+// last says whether a job with such a key goes last.
+func last(key int64) bool { return key < -behind/2 }
 
 // key is the place in the order that priority and age give a job, larger first:
 // the moment of submission, moved one step earlier per level of priority, with
@@ -50,6 +66,19 @@ type Size struct {
 	Devices int64 // milli-devices in all
 	CPU     int64 // milli-cores
 	Memory  int64 // bytes
+}
+
+// Add adds another size; what is beyond an int64 stays there.
+func (a *Size) Add(b *Size) {
+	a.Devices, a.CPU, a.Memory = together(a.Devices, b.Devices), together(a.CPU, b.CPU), together(a.Memory, b.Memory)
+}
+
+// together adds amounts of 0 or more.
+func together(a, b int64) int64 {
+	if a > 1<<63-1-b {
+		return 1<<63 - 1
+	}
+	return a + b
 }
 
 // SizeOf gives the size of a request.

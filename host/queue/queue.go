@@ -107,6 +107,9 @@ func (q *Queue) Remove(id poise.JobID) bool {
 	return true
 }
 
+// Holds says whether a job waits here, delayed or not.
+func (q *Queue) Holds(id poise.JobID) bool { return q.jobs[id] != nil }
+
 // Len is the number of waiting jobs.
 func (q *Queue) Len() int { return len(q.jobs) }
 
@@ -162,7 +165,7 @@ func (q *Queue) admit(item *Item) (*job, error) {
 		return nil, item.refuse(poise.Invalid, fmt.Sprintf("size: %+v, expected %+v as the other jobs of shape %d have", item.Size, g.size, g.shape))
 	}
 	j := &job{
-		id: item.Job, key: q.settings.key(item.Priority, item.Submitted),
+		id: item.Job, key: q.settings.keyOf(item),
 		seq: item.Seq, group: g, priority: item.Priority,
 	}
 	g.count++
@@ -212,10 +215,14 @@ func (q *Queue) dequeue(j *job) {
 }
 
 func (q *Queue) item(j *job) Item {
+	key := j.key
+	if last(key) {
+		key += behind
+	}
 	return Item{
 		Job: j.id, Shape: j.group.shape, Priority: j.priority,
-		Submitted: q.settings.submitted(j.priority, j.key),
-		Size:      j.group.size, Seq: j.seq,
+		Submitted: q.settings.submitted(j.priority, key),
+		Size:      j.group.size, Seq: j.seq, Last: last(j.key),
 	}
 }
 

@@ -32,16 +32,29 @@ type Pipeline struct {
 	nodes    int    // of the same
 	work     scratch
 	ties     []uint32
-	barred   barred // of the present pass
+	chosen   uint32 // row of the last decision that placed a job
+	// tentative numbers what trials change, those of the fallback too.
+	tentative *state.Tentative
+	barred    barred // of the present pass
 }
 
 // NewPipeline makes a pipeline for a policy.
 func NewPipeline(p Policy) *Pipeline {
 	pipeline := &Pipeline{policy: p, parts: p.parts(), cache: newCache(cacheRows)}
+	pipeline.tentative = &state.Tentative{}
 	if p.OnFailure == UseFallback {
 		pipeline.fallback = NewPipeline(*p.Fallback)
+		pipeline.fallback.share(pipeline.tentative)
 	}
 	return pipeline
+}
+
+// share makes the pipeline and its fallbacks number what trials change as another
+// does.
+func (p *Pipeline) share(t *state.Tentative) {
+	if p.tentative = t; p.fallback != nil {
+		p.fallback.share(t)
+	}
 }
 
 // UseIndex makes the pipeline leave out rows that an index of node classes shows
@@ -62,15 +75,22 @@ func (p *Pipeline) Policy() *Policy { return &p.policy }
 // failure is the error.
 func (p *Pipeline) Plan(snap *state.Snapshot, job *state.Job, pass Pass) (poise.Decision, error) {
 	d, err := p.plan(snap, job, &pass)
-	for _, part := range p.parts {
-		if a, ok := part.(Accountant); ok {
-			d.Plugins = append(d.Plugins, a.Use())
-		}
-	}
+	d.Plugins = p.use()
 	if err == nil || p.policy.OnFailure == Abort {
 		return d, err
 	}
 	return p.failed(d, err.Error(), snap, job, pass)
+}
+
+// use gives what the plugins of the policy used in the pass that was last.
+func (p *Pipeline) use() []poise.PluginUse {
+	var all []poise.PluginUse
+	for _, part := range p.parts {
+		if a, ok := part.(Accountant); ok {
+			all = append(all, a.Use())
+		}
+	}
+	return all
 }
 
 // Fail decides about a job whose policy gave no answer that could be used, by
@@ -116,9 +136,7 @@ func (p *Pipeline) blank(snap *state.Snapshot, job *state.Job, now poise.Time) p
 
 func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, pass *Pass) (poise.Decision, error) {
 	d := p.blank(snap, job, pass.Now)
-	p.arrange(snap)
-	r := p.cache.ranking(job.Shape, p.Key(job), snap.Rows())
-	looked, err := r.catchUp(&p.policy, p.epoch(snap, job), job, &p.order, &p.work)
+	r, looked, err := p.catchUp(snap, job)
 	if err != nil {
 		return d, err
 	}
@@ -134,13 +152,22 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, pass *Pass) (poise
 		}
 	} else {
 		row = p.pick(r, job)
-		d.Node = snap.Name(row)
+		p.chosen, d.Node = row, snap.Name(row)
 		d.Devices = p.devices(snap, job, row, r.rows[row].mask)
 	}
 	if pass.Detail != Brief {
 		p.explain(&d, r, snap, job, row, pass.Detail)
 	}
 	return d, nil
+}
+
+// catchUp gives the ranking for a job on the snapshot, and how many rows were looked
+// at.
+func (p *Pipeline) catchUp(snap *state.Snapshot, job *state.Job) (*ranking, int, error) {
+	p.arrange(snap)
+	r := p.cache.ranking(job.Shape, p.Key(job), snap.Rows())
+	looked, err := r.catchUp(&p.policy, p.epoch(snap, job), job, &p.order, &p.work)
+	return r, looked, err
 }
 
 // Key is what the policy's answers for the job depend on beside its shape.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 )
 
 // Gang is what is known of a gang of which a member waits or runs. It is valid
@@ -82,6 +83,48 @@ func (s *State) GangOf(j *Job) *Gang {
 	return s.gangs[gangKey{j.Tenant, j.Gang.ID}]
 }
 
+// Beside gives the rows of the members that run of a job's gang, by index.
+func (s *State) Beside(j *Job) []uint32 {
+	g := s.GangOf(j)
+	if g == nil {
+		return nil
+	}
+	var rows []uint32
+	for _, m := range g.members {
+		if t := m.task; t != nil && m != j && s.live.Present(t.row) && s.live.Incarnation(t.row) == t.incarnation {
+			rows = append(rows, t.row)
+		}
+	}
+	return rows
+}
+
+// Sum is a job that asks for what jobs of one tenant ask for together, for the
+// questions that quotas answer. It is known to nobody. One kind of device is asked
+// for as such, in devices of one milli, others as amounts.
+func Sum(jobs []*Job) *Job {
+	j := *jobs[0]
+	first := &jobs[0].Shape.Request.Device
+	totals := map[string]*sum{}
+	for _, each := range jobs {
+		r := &each.Shape.Request
+		for _, a := range r.Amounts {
+			into(totals, a.Name, a.Value)
+		}
+		into(totals, r.Device.Kind, r.Device.Total())
+	}
+	shape := &Shape{Selectors: jobs[0].Shape.Selectors}
+	if devices := totals[first.Kind].amount(); first.Count > 0 && devices <= 1<<31-1 {
+		shape.Request.Device = poise.DeviceRequest{Kind: first.Kind, Count: int32(devices), Milli: 1, Models: first.Models}
+		delete(totals, first.Kind)
+	}
+	for name, total := range totals {
+		shape.Request.Amounts = append(shape.Request.Amounts, resource.Amount{Name: name, Value: total.amount()})
+	}
+	slices.SortFunc(shape.Request.Amounts, func(a, b resource.Amount) int { return cmp.Compare(a.Name, b.Name) })
+	j.Shape = shape
+	return &j
+}
+
 // Gangs gives the gangs of which a member waits or runs, by tenant and id.
 func (s *State) Gangs() []*Gang {
 	all := make([]*Gang, 0, len(s.gangs))
@@ -108,8 +151,6 @@ func (s *State) contradiction(j *poise.Job) string {
 	switch {
 	case !g.Spec.Same(j.Gang):
 		return name + "another size, min or topology than its other members have, expected the same"
-	case g.members[0].Priority != j.Priority:
-		return fmt.Sprintf("%spriority: %d, expected %d as its other members have", name, j.Priority, g.members[0].Priority)
 	case slices.ContainsFunc(g.members, func(m *Job) bool { return m.Gang.Index == j.Gang.Index }):
 		return fmt.Sprintf("%sindex: %d a second time, expected each once", name, j.Gang.Index)
 	case g.arrived == g.Spec.Size:

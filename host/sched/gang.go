@@ -1,0 +1,244 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// GangPlan is what PlanGang decides.
+type GangPlan struct {
+	// Decision speaks for the gang: that of the first member where it is placed, else
+	// that of the member that did not fit, under the name of the first.
+	Decision poise.Decision
+	Members  []poise.Decision // by index, of all that start; nil unless placed
+}
+
+// PlanGang decides where the members of one gang that start together go, on a Trial
+// of the snapshot: the largest request first, then by index, each through the same
+// steps as a single job. They are given by index. Nothing is held whatever comes of
+// it. Errors and failure rules are those of Plan, for the gang as a whole.
+func (p *Pipeline) PlanGang(snap *state.Snapshot, members []*state.Job, pass Pass) (GangPlan, error) {
+	plan, err := p.planGang(snap, members, &pass)
+	if err == nil || p.policy.OnFailure == Abort {
+		return plan, err
+	}
+	return p.failedGang(plan.Decision, err.Error(), snap, members, pass)
+}
+
+// FailGang is Fail for a gang.
+func (p *Pipeline) FailGang(snap *state.Snapshot, members []*state.Job, pass Pass, fault string) (GangPlan, error) {
+	if p.policy.OnFailure == Abort {
+		d, err := p.Fail(snap, members[0], pass, fault)
+		return GangPlan{Decision: d}, err
+	}
+	return p.failedGang(p.blank(snap, members[0], pass.Now), fault, snap, members, pass)
+}
+
+func (p *Pipeline) failedGang(d poise.Decision, fault string, snap *state.Snapshot, members []*state.Job, pass Pass) (GangPlan, error) {
+	d.Gang = partOf(members[0])
+	if p.policy.OnFailure == Reject {
+		d, err := p.failed(d, fault, snap, members[0], pass)
+		return GangPlan{Decision: d}, err
+	}
+	plan, err := p.fallback.PlanGang(snap, members, pass)
+	instead := func(to *poise.Decision) {
+		if to.Fault != "" {
+			fault += "; " + to.Fault
+		}
+		to.Fault = fault
+		to.Plugins = append(slices.Clone(d.Plugins), to.Plugins...)
+	}
+	instead(&plan.Decision)
+	for i := range plan.Members {
+		plan.Members[i].Fault = plan.Decision.Fault
+	}
+	if len(plan.Members) > 0 { // what the policy used is the gang's, and counted once
+		plan.Members[0] = plan.Decision
+	}
+	return plan, err
+}
+
+func partOf(j *state.Job) *poise.GangPart {
+	return &poise.GangPart{ID: j.Gang.ID, Index: j.Gang.Index, Size: j.Gang.Size, Min: j.Gang.Least()}
+}
+
+// gangOrder gives the order in which members are placed: the more devices, then cpu,
+// then memory, the earlier; equal ones by index. Members of one shape stand together,
+// so that what is known of a shape serves them all.
+func gangOrder(members []*state.Job) []int {
+	order := make([]int, len(members))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &members[a].Shape.Request, &members[b].Shape.Request
+		xc, _ := x.Amounts.Find("cpu")
+		yc, _ := y.Amounts.Find("cpu")
+		xm, _ := x.Amounts.Find("memory")
+		ym, _ := y.Amounts.Find("memory")
+		return cmp.Or(cmp.Compare(y.Device.Total(), x.Device.Total()), cmp.Compare(yc, xc), cmp.Compare(ym, xm))
+	})
+	return order
+}
+
+// planGang decides without the failure rule. The decision of an error is as far as
+// the policy came.
+func (p *Pipeline) planGang(snap *state.Snapshot, members []*state.Job, pass *Pass) (GangPlan, error) {
+	topology := members[0].Gang.Topology
+	order := gangOrder(members)
+	if topology == nil {
+		return p.planMembers(snap, members, order, pass, nil)
+	}
+	domains := NewDomains(snap, topology)
+	if topology.Mode == poise.TopologySpread {
+		domains.eligible(snap, members)
+		return p.planMembers(snap, members, order, pass, domains)
+	}
+	best, more, err := p.packInto(snap, members, order, pass, domains)
+	if err != nil {
+		return GangPlan{Decision: p.blank(snap, members[0], pass.Now)}, err
+	}
+	domains.only(best)
+	plan, err := p.planMembers(snap, members, order, pass, domains)
+	if d := &plan.Decision; err == nil && d.Verdict != poise.Placed {
+		for _, reason := range more { // what could help in another domain helps as well
+			if !slices.Contains(d.Reasons, reason) {
+				d.Reasons = append(d.Reasons, reason)
+			}
+		}
+	}
+	return plan, err
+}
+
+// planMembers places the members one after the other.
+func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, domains *Domains) (GangPlan, error) {
+	trial := p.Trial(snap)
+	plan := GangPlan{Members: make([]poise.Decision, len(members))}
+	each := *pass
+	if domains != nil {
+		each.Bars = append(slices.Clip(pass.Bars), domains)
+	}
+	for n, i := range order {
+		j := members[i]
+		d, err := p.plan(trial.View(), j, &each)
+		d.Plugins = p.use()
+		d.Gang = partOf(j)
+		d.Gang.Fitted = int32(n)
+		if err != nil || d.Verdict != poise.Placed {
+			d.Job = members[0].ID
+			if err == nil {
+				p.moreReasons(&d, trial.View(), members, order[:n])
+				if p.neverFits(snap, members, order) {
+					d.Verdict = poise.NeverFits
+				} else if d.Verdict == poise.NeverFits {
+					d.Verdict = poise.FitsNotNow
+				}
+			}
+			return GangPlan{Decision: d}, err
+		}
+		row := p.chosen
+		if domains != nil {
+			d.Gang.Domain = domains.Name(row)
+			domains.Add(row)
+		}
+		if err := trial.Place(j, row, d.Devices); err != nil {
+			return GangPlan{Decision: d}, err
+		}
+		plan.Members[i] = d
+	}
+	plan.Decision = plan.Members[0]
+	return plan, nil
+}
+
+// Trial forks a snapshot for tentative placements that the pipeline may be asked
+// about: its caches follow.
+func (p *Pipeline) Trial(snap *state.Snapshot) *state.Trial { return state.NewTrial(snap, p.tentative) }
+
+// moreReasons adds why the nodes refuse the shapes of members that had a place: with
+// room for them elsewhere, the one that did not fit might.
+func (p *Pipeline) moreReasons(d *poise.Decision, snap *state.Snapshot, members []*state.Job, before []int) {
+	var last *state.Shape
+	for _, i := range before {
+		shape := members[i].Shape
+		if shape == last {
+			continue
+		}
+		last = shape
+		r := p.cache.byKey[cacheKey{shape.ID, p.Key(members[i])}]
+		if r == nil {
+			continue
+		}
+		r.settle(snap)
+		for _, c := range r.counts {
+			if c.nodes > 0 && !slices.Contains(d.Reasons, c.reason) {
+				d.Reasons = append(d.Reasons, c.reason)
+			}
+		}
+	}
+}
+
+// neverFits says whether the members would not fit all together even if every node
+// were empty, ready and not drained, whatever policies say. Each takes the first
+// row that it fits on, so for members of one request, and for a node that is as
+// large as others, the answer is exact.
+func (p *Pipeline) neverFits(snap *state.Snapshot, members []*state.Job, order []int) bool {
+	topology := members[0].Gang.Topology
+	if topology == nil {
+		return !fitsEmpty(snap, members, order, func(uint32) bool { return true }, nil)
+	}
+	domains := NewDomains(snap, topology)
+	if topology.Mode == poise.TopologySpread {
+		domains.eligible(snap, members)
+		return !fitsEmpty(snap, members, order, func(row uint32) bool { return domains.Refuses(row) == 0 }, domains)
+	}
+	for d := range domains.names {
+		if fitsEmpty(snap, members, order, func(row uint32) bool { return domains.of[row] == int32(d) }, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// fitsEmpty places members first fit on an empty fleet, and counts those of a spread.
+func fitsEmpty(snap *state.Snapshot, members []*state.Job, order []int, allowed func(row uint32) bool, counts *Domains) bool {
+	trial := state.NewTrial(snap, &state.Tentative{})
+	trial.Empty()
+	view := trial.View()
+	var f fit
+	from := uint32(0)
+	for _, i := range order {
+		j := members[i]
+		if f.resolve(j.Shape, view) || counts != nil {
+			from = 0
+		}
+		row := from
+		for row < uint32(view.Rows()) && !(view.Present(row) && allowed(row) && f.reason(view, row) == 0) {
+			row++
+		}
+		if row == uint32(view.Rows()) {
+			return false
+		}
+		from = row
+		if err := trial.Place(j, row, lowestFree(view.Free(row), &j.Shape.Request.Device)); err != nil {
+			return false
+		}
+		if counts != nil {
+			counts.Add(row)
+		}
+	}
+	return true
+}
+
+// lowestFree gives the first devices that have enough free.
+func lowestFree(free []uint16, ask *poise.DeviceRequest) []uint16 {
+	var chosen []uint16
+	for i, f := range free {
+		if len(chosen) < int(ask.Count) && int32(f) >= ask.Milli {
+			chosen = append(chosen, uint16(i))
+		}
+	}
+	return chosen
+}
