@@ -78,6 +78,10 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Job = string(b.Job)
 	case poise.JobWithdrawn:
 		e.Job = string(b.Job)
+	case poise.ReservationMade:
+		e.Job, e.Node = string(b.Job), b.Nodes[0]
+	case poise.ReservationEnded:
+		e.Job = string(b.Job)
 	case poise.PolicySet:
 		e.Policy = fmt.Sprintf("%s: %s@%s in force, by %s", whosePolicy(b.Activation.Tenant), b.Activation.Plugin, b.Activation.Version, b.Activation.By)
 	case poise.PolicyRolledBack:

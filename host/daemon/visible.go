@@ -65,6 +65,10 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 	case poise.JobWithdrawn:
 		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)
+	case poise.ReservationMade:
+		return s.owns(ctx, b.Job)
+	case poise.ReservationEnded:
+		return s.owns(ctx, b.Job)
 	case poise.PolicySet:
 		return b.Activation.Tenant == s.tenant, nil
 	case poise.PolicyRolledBack:

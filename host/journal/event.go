@@ -48,6 +48,9 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.SymbolsWanted{}.EventKind(): read[poise.SymbolsWanted],
 	poise.ModelBuilt{}.EventKind():    readModel,
 
+	poise.ReservationMade{}.EventKind():  read[poise.ReservationMade],
+	poise.ReservationEnded{}.EventKind(): read[poise.ReservationEnded],
+
 	poise.JobPrioritySet{}.EventKind():    read[poise.JobPrioritySet],
 	poise.SchedulerSet{}.EventKind():      read[poise.SchedulerSet],
 	poise.PolicySet{}.EventKind():         read[poise.PolicySet],

@@ -62,6 +62,8 @@ func bodies(t *testing.T) []poise.Body {
 		poise.TenantSet{Tenant: poise.Tenant{ID: "t", Signed: true, Keys: []string{"RW"}}},
 		poise.TenantRemoved{Tenant: "t"},
 		poise.JobSubmitted{Job: member},
+		poise.ReservationMade{Job: "j", Nodes: []string{"n", "ä"}, Start: 1<<53 + 1},
+		poise.ReservationEnded{Job: "j"},
 		poise.JobPreempted{Job: "j", By: "k", Until: 1<<53 + 1},
 		poise.GangPlaced{Placements: []poise.Placement{{Job: "j", Node: "a", Devices: []uint16{0, 31}}, {Job: "k", Node: "b"}}},
 		poise.JobHeld{Job: "j", By: "änn"},

@@ -83,6 +83,8 @@ func (r *Rerun) Follow(ev poise.Event) error {
 		if r.would.Job(b.Job) == nil {
 			return nil
 		}
+	case poise.ReservationMade, poise.ReservationEnded:
+		return nil // they follow from where jobs are in fact
 	case poise.JobPreempted:
 		return nil // the JobRequeued that follows is what counts
 	case poise.JobFinished:

@@ -93,6 +93,7 @@ func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
 	j.task, j.NotBefore = t, 0
+	s.unreserve(j)
 	j.started()
 	s.began(j)
 	s.charge(t, 1)
@@ -188,6 +189,7 @@ func (s *State) withdrawJob(id poise.JobID) error {
 
 // forget drops a job. Those that come after it need not wait for it any more.
 func (s *State) forget(j *Job) {
+	s.unreserve(j)
 	for _, id := range s.later[j.ID] {
 		if l := s.jobs[id]; l != nil {
 			l.After = without(l.After, j.ID)

@@ -34,6 +34,7 @@ func (s *State) holdJob(b *poise.JobHeld) error {
 		return conflict(op(), fmt.Sprintf("the job is held by %q, expected one that is not", j.Held))
 	}
 	j.Held = b.By
+	s.unreserve(j)
 	return nil
 }
 

@@ -77,6 +77,9 @@ func dump(s *Snapshot) string {
 	for _, p := range s.profiles {
 		fmt.Fprintf(&b, "%s: %+v\n", p.Kind, *s.Profile(p.Kind))
 	}
+	for _, r := range s.Reservations() {
+		fmt.Fprintln(&b, reservationText(r))
+	}
 	for row := range uint32(s.Rows()) {
 		fmt.Fprintf(&b, "%d v%d flags %d: ", row, s.RowVersion(row), s.flags(row))
 		if s.Present(row) {

@@ -25,8 +25,9 @@ type Image struct {
 	Profiles                        []*poise.Profile
 	Demand                          *poise.Demand
 	Policies                        PoliciesImage
-	Past                            []PastImage       `json:",omitempty"` // by tenant
-	Classes                         poise.ModelRecord `json:"-"`
+	Past                            []PastImage        `json:",omitempty"` // by tenant
+	Reservations                    []ReservationImage `json:",omitempty"`
+	Classes                         poise.ModelRecord  `json:"-"`
 }
 
 // NodeImage is a present node.
@@ -71,7 +72,7 @@ func (s *State) Image() *Image {
 		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
 		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
 		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
-		Policies: s.policies.image(), Gangs: s.gangImages(), Past: s.usage.past.image(),
+		Policies: s.policies.image(), Gangs: s.gangImages(), Past: s.usage.past.image(), Reservations: v.reservationImages(),
 	}
 	for key := range s.symbols.keys {
 		im.SymbolKeys = append(im.SymbolKeys, key)
@@ -183,6 +184,9 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 		return nil, err
 	}
 	if err := s.placeJobs(im); err != nil {
+		return nil, err
+	}
+	if err := s.placeReservations(im); err != nil {
 		return nil, err
 	}
 	for i := range im.Seen {

@@ -41,7 +41,9 @@ type Snapshot struct {
 	classes     poise.ModelRecord
 	arrivals    uint64
 	joins       uint64
-	tried       *tried // of a Trial, nil for any other
+
+	reservations []*Reservation // replaced, never changed
+	tried        *tried         // of a Trial, nil for any other
 }
 
 // Rows is the number of rows, those without a node included.

@@ -192,6 +192,10 @@ func (s *State) apply(ev poise.Event) error {
 		return s.letGoJob(b.Job)
 	case poise.JobPrioritySet:
 		return s.setPriority(&b)
+	case poise.ReservationMade:
+		return s.reserve(&b)
+	case poise.ReservationEnded:
+		return s.endReservation(b.Job)
 	case poise.ModelBuilt:
 		return s.buildModel(&b)
 	case poise.ProfileBuilt:

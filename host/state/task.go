@@ -13,7 +13,8 @@ type Task struct {
 	Shape   *Shape
 	Devices []uint16 // indexes of the devices held, ascending
 	Placed  poise.Time
-	Gang    string // id of the gang that the job is a member of, "" = of none
+	RunTime poise.Span // declared; 0 = not declared
+	Gang    string     // id of the gang that the job is a member of, "" = of none
 
 	pool        pool // that it was placed in
 	row         uint32
@@ -23,7 +24,7 @@ type Task struct {
 // newTask makes the task of a job on the row of a node.
 func newTask(j *Job, row uint32, incarnation uint64, devices []uint16, at poise.Time) *Task {
 	t := &Task{
-		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at,
+		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at, RunTime: j.RunTime,
 		row: row, incarnation: incarnation,
 	}
 	if j.Gang != nil {
