@@ -128,7 +128,7 @@ func newJobSubmit(s Streams, r *remote) *cobra.Command {
 		Long: "Submit the jobs of a file, all or none, or one job of flags and a command. Once this returns,\n" +
 			"the jobs are on the daemon's disk. With --key, a second submission of the same jobs under the\n" +
 			"same key gives the same answer and no new job, so it can be tried again.",
-		Example: "  poise job submit examples/jobs/hello.yaml\n" +
+		Example: "  poise job submit examples/jobs/two-tenants.yaml\n" +
 			"  poise job submit --name train --cpu 4 --memory 16Gi --gpu 1 --run-time 2h -- python train.py",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {

@@ -24,7 +24,7 @@ func newPlan(s Streams) *cobra.Command {
 			"planned by itself, on the fleet as it is. With --snapshot no daemon is needed: the jobs are\n" +
 			"planned on the state in the file, in the order of the queue, and each takes its place before\n" +
 			"the next.",
-		Example: "  poise plan examples/jobs/hello.yaml\n  poise plan --cpu 4 --gpu 2\n  poise plan --snapshot then.snapshot examples/jobs/hello.yaml",
+		Example: "  poise plan examples/jobs/two-tenants.yaml\n  poise plan --cpu 4 --gpu 2\n  poise plan --snapshot then.snapshot examples/jobs/two-tenants.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err

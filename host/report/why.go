@@ -73,12 +73,23 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 			return
 		}
 		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
+		writeCause(b, job, d, func(c poise.ReasonCode) bool { return !c.Lasting() })
 	case poise.OverQuota:
 		fmt.Fprintf(b, "waits: over quota; %s\n", quotaText(d.Quota))
 	case poise.BehindOthers:
 		fmt.Fprintf(b, "waits: behind others; every one of %s that could hold it now is kept for jobs that go before\n", nodes(d.Nodes))
 	default:
 		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))
+		writeCause(b, job, d, poise.ReasonCode.Lasting)
+	}
+}
+
+// writeCause says what keeps the job off most nodes, of what may be the cause of
+// the verdict.
+func writeCause(b *strings.Builder, job *state.Job, d *poise.Decision, cause func(poise.ReasonCode) bool) {
+	if i := slices.IndexFunc(d.Refused, func(c poise.ReasonCount) bool { return cause(c.Code) }); i >= 0 {
+		c := &d.Refused[i]
+		fmt.Fprintf(b, "  because %d of them: %s\n", c.Nodes, policyText(refusalText(&job.Shape.Request, c.Code, c.Dim), c.Text))
 	}
 }
 
@@ -96,7 +107,8 @@ func quotaText(q *poise.QuotaMiss) string {
 		return fmt.Sprintf("%s of %s is kept for the guarantees of others, so all together may hold %s; it asks for %s more",
 			resource.Format(q.Resource, q.Withheld), name, limit, ask)
 	}
-	return fmt.Sprintf("tenant %s holds %s of its limit of %s of %s, and it asks for %s more", plain(string(q.Tenant)), used, limit, name, ask)
+	over := resource.Format(q.Resource, q.Used-(q.Limit-q.Ask))
+	return fmt.Sprintf("tenant %s holds %s of its limit of %s of %s, and it asks for %s more: %s too much", plain(string(q.Tenant)), used, limit, name, ask, over)
 }
 
 func writeRefused(b *strings.Builder, ask *poise.Request, d *poise.Decision) {

@@ -1,0 +1,150 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// transcript is a text that says what a person types and what comes out, from an empty
+// daemon on. Its file has, after a line or two of what it shows, parts that each
+// begin with a line "-- NAME --": files, the part serve with more flags of the
+// daemon, and last the transcript. A command there begins with "$ "; what it
+// prints follows. A daemon of virtual time runs the nodes of nodes.yaml, so slowly
+// that nothing ends by itself.
+type transcript struct {
+	head      string // all before the transcript
+	files     map[string]string
+	serve     string
+	exchanges []exchange
+}
+
+type exchange struct{ command, output string }
+
+func readScene(t *testing.T, path string) *transcript {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &transcript{files: map[string]string{}}
+	head, typed, found := strings.Cut(string(text), "-- transcript --\n")
+	if s.head = head; !found {
+		t.Fatalf("%s: no transcript", path)
+	}
+	parts := regexp.MustCompile(`(?m)^-- (\S+) --\n`).FindAllStringSubmatchIndex(head, -1)
+	for i, p := range parts {
+		end := len(head)
+		if i+1 < len(parts) {
+			end = parts[i+1][0]
+		}
+		name, content := head[p[2]:p[3]], head[p[1]:end]
+		if name == "serve" {
+			s.serve = strings.Join(strings.Fields(content), " ")
+			continue
+		}
+		s.files[name] = content
+	}
+	for line := range strings.Lines(typed) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			s.exchanges = append(s.exchanges, exchange{command: strings.TrimSpace(command)})
+		} else if n := len(s.exchanges); n > 0 {
+			s.exchanges[n-1].output += line
+		}
+	}
+	return s
+}
+
+// plainly takes out of a text what is another one every time: ids get numbers in
+// the order in which they first appear, times go.
+type plainly struct{ ids map[string]string }
+
+var (
+	idText   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	timeText = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
+)
+
+func (p *plainly) text(text string) string {
+	text = idText.ReplaceAllStringFunc(text, func(id string) string {
+		if p.ids[id] == "" {
+			p.ids[id] = fmt.Sprint("id-", len(p.ids)+1)
+		}
+		return p.ids[id]
+	})
+	return timeText.ReplaceAllString(text, "TIME")
+}
+
+// play runs a scene and gives the transcript. What is decided takes a moment, so
+// a command that prints another text than expected is tried again for a while.
+func (s *transcript) play(t *testing.T) string {
+	t.Helper()
+	w := newTour(t)
+	for name, content := range s.files {
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := freeAddress(t)
+	w.serve("bin/poise serve --data-dir data --api.listen " + address + " --engine.kind sim --engine.sim-scale 0.001 --cluster.inventory nodes.yaml " + s.serve)
+	defer w.stop()
+	var out strings.Builder
+	p := &plainly{ids: map[string]string{}}
+	for _, e := range s.exchanges {
+		run := func() string {
+			cmd := w.bash(e.command)
+			cmd.Env = append(cmd.Env, "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"), "POISE_DATA_DIR=data")
+			var both bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &both, &both
+			if err := cmd.Run(); err != nil {
+				fmt.Fprintf(&both, "(%v)\n", err)
+			}
+			return p.text(both.String())
+		}
+		if *update {
+			time.Sleep(time.Second)
+		}
+		got := run()
+		looks := strings.HasPrefix(e.command, "poise job why") || strings.HasPrefix(e.command, "poise job get") || strings.HasPrefix(e.command, "poise job list")
+		for began := time.Now(); looks && !*update && got != e.output && time.Since(began) < 10*time.Second; got = run() {
+			time.Sleep(50 * time.Millisecond)
+		}
+		fmt.Fprintf(&out, "$ %s\n%s", e.command, got)
+	}
+	return out.String()
+}
+
+// The scenes of testdata/scenes: what a person reads of a job that waits, for every
+// verdict, and of much else.
+func TestScenes(t *testing.T) {
+	paths, err := filepath.Glob("testdata/scenes/*.txt")
+	if err != nil || len(paths) < 6 {
+		t.Fatalf("%d scenes, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			s := readScene(t, path)
+			got := s.play(t)
+			if *update {
+				if err := os.WriteFile(path, []byte(s.head+"-- transcript --\n"+got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want := ""
+			for _, e := range s.exchanges {
+				want += "$ " + e.command + "\n" + e.output
+			}
+			if got != want {
+				t.Errorf("printed\n%s\nexpected\n%s", got, want)
+			}
+		})
+	}
+}
