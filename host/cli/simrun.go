@@ -24,6 +24,7 @@ import (
 // workload is a job file as read.
 type workload struct {
 	name     string
+	tenants  []poise.Tenant
 	arrivals []sim.Arrival
 	requests []poise.Request
 	demand   []state.Seen // of the whole file; nil for the online profile
@@ -122,14 +123,18 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 }
 
 func readWorkload(path string, whole bool) (*workload, error) {
-	list, err := manifest.ReadJobs(path)
+	read, err := manifest.ReadWorkload(path)
 	if err != nil {
 		return nil, err
 	}
+	list := read.Jobs
 	base := filepath.Base(path)
 	name, _, _ := strings.Cut(base, ".")
-	w := &workload{name: strings.TrimPrefix(name, "openb_pod_list_")}
+	w := &workload{name: strings.TrimPrefix(name, "openb_pod_list_"), tenants: read.Tenants}
 	for i := range list {
+		for _, before := range list[i].Task.After {
+			list[i].After = append(list[i].After, poise.JobID(before)) // names are ids in a job file
+		}
 		w.arrivals = append(w.arrivals, sim.Arrival{Job: list[i].Job, At: list[i].Submit, Took: list[i].Took})
 		request := list[i].Request
 		if text := list[i].ModelText; text != "" {
@@ -156,7 +161,7 @@ func runOne(
 	e.policy.Seed += uint64(seed)
 	o.setTies(&e.policy)
 	config := sim.Config{
-		Policy: e.policy, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
+		Policy: e.policy, Tenants: w.tenants, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
 	if len(x.names) == 0 {

@@ -106,3 +106,20 @@ func FuzzDecodeJobs(f *testing.F) {
 		}
 	})
 }
+
+func FuzzDecodeWorkload(f *testing.F) {
+	f.Add("tenant: a\nparent: b\nweight: 2\nquotas: {cpu: {limit: 3}}\n---\njob: j\nrequest: {}")
+	f.Add("tenant: [a]")
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := DecodeWorkload("w.yaml", strings.NewReader(text))
+		if err != nil {
+			fault(t, "w.yaml", err)
+			return
+		}
+		for i := range w.Tenants {
+			if err := w.Tenants[i].Validate(); err != nil {
+				t.Errorf("%+v: %v", w.Tenants[i], err)
+			}
+		}
+	})
+}

@@ -35,6 +35,8 @@ type jobs struct {
 	beside []string // fields of the same document that are read elsewhere
 	fields []string // in place of jobFields
 	list   []Job
+
+	tenants *[]poise.Tenant // those of the file; nil: it may declare none
 }
 
 var _ decoder = (*jobs)(nil)
@@ -45,6 +47,10 @@ var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every"
 func (d *jobs) size() int { return len(d.list) }
 
 func (d *jobs) document(n *yaml.Node) {
+	if d.tenants != nil && isTenant(n) {
+		d.tenant(n)
+		return
+	}
 	before := d.count
 	fields := jobFields
 	if d.fields != nil {

@@ -24,13 +24,13 @@ func ReadNodes(path string) ([]poise.Node, error) { return readFile(path, Decode
 // that of the file, not that of Submit.
 func ReadJobs(path string) ([]Job, error) { return readFile(path, DecodeJobs) }
 
-func readFile[T any](path string, decode func(string, io.Reader) ([]T, error)) ([]T, error) {
+func readFile[T any](path string, decode func(string, io.Reader) (T, error)) (none T, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("read %q", path), Detail: "no such file"}
+		return none, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("read %q", path), Detail: "no such file"}
 	}
 	if err != nil {
-		return nil, unreadable(path, err)
+		return none, unreadable(path, err)
 	}
 	defer f.Close()
 	return decode(path, f)

@@ -151,6 +151,20 @@ func (o *object) integer(key string, fallback, low, high int64) int64 {
 	return i
 }
 
+// number reads a number; 0 where the field is not there.
+func (o *object) number(key string) float64 {
+	n := o.values[key]
+	if n == nil {
+		return 0
+	}
+	v, err := strconv.ParseFloat(n.Value, 64)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" && n.ShortTag() != "!!float" || err != nil || v-v != 0 {
+		o.wrong(key, "a number such as 2 or 0.5")
+		return 0
+	}
+	return v
+}
+
 func (o *object) flag(key string, fallback bool) bool {
 	n := o.values[key]
 	if n == nil {

@@ -13,7 +13,7 @@ type Task struct {
 	Command []string          // program and arguments, no shell; nil = not given
 	Env     map[string]string // beside what the engine sets
 	Dir     string            // working directory, absolute; "" = one of the task's own
-	After   []string          // names or ids of the jobs that have to succeed before; a run in virtual time refuses none and waits for none
+	After   []string          // names or ids of the jobs that have to succeed before
 }
 
 const wantArgument = "text without zero bytes, in quotes where it looks like something else"

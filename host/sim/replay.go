@@ -113,7 +113,11 @@ func (r *replay) run(arrivals []Arrival) error {
 		r.now = now
 		r.t.advance(r.World, now)
 		for end, ok := r.tasks.next(); ok && end.at == now; end, ok = r.tasks.next() {
-			if err := r.apply(now, poise.JobFinished{Job: end.job}); err != nil {
+			var body poise.Body = poise.JobFinished{Job: end.job}
+			if r.tasks.running[end.job].yields {
+				body = poise.JobRequeued{Job: end.job}
+			}
+			if err := r.apply(now, body); err != nil {
 				return err
 			}
 		}
@@ -173,11 +177,27 @@ func (r *replay) pass(now poise.Time) error {
 func (r *replay) follow(ev poise.Event) {
 	switch b := ev.Body.(type) {
 	case poise.JobPlaced:
-		j := r.state().Job(b.Placement.Job)
-		started := r.tasks.start(j, ev.At, r.runs(j))
-		r.t.start(j, &started)
+		r.start(&b.Placement, ev.At)
+	case poise.GangPlaced:
+		for i := range b.Placements {
+			r.start(&b.Placements[i], ev.At)
+		}
+	case poise.JobPreempted:
+		r.tasks.yield(r.state().Job(b.Job), max(b.Until, ev.At))
 	case poise.JobFinished:
-		stopped := r.tasks.stop(b.Job)
-		r.t.stop(&stopped)
+		r.stop(b.Job)
+	case poise.JobRequeued:
+		r.stop(b.Job)
 	}
+}
+
+func (r *replay) start(p *poise.Placement, at poise.Time) {
+	j := r.state().Job(p.Job)
+	started := r.tasks.start(j, at, r.runs(j))
+	r.t.start(j, &started)
+}
+
+func (r *replay) stop(id poise.JobID) {
+	stopped := r.tasks.stop(id)
+	r.t.stop(&stopped)
 }

@@ -62,6 +62,7 @@ func play(t *testing.T, scene *txtar.Archive) []byte {
 	}
 	tr := small(t, text["fleet.yaml"], text["jobs.yaml"])
 	c := configOf(t, text["policy"], tr.requests)
+	c.Tenants = tr.tenants
 	var d diary
 	d.watch(&c)
 	r, err := RunReplay(c, queue.Defaults(), tr.nodes, tr.arrivals, poise.Time(from.Milliseconds()))

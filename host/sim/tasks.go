@@ -18,7 +18,9 @@ type tasks struct {
 
 // task is what runs of a job.
 type task struct {
-	at, end poise.Time // end = at: it does not end
+	at, end poise.Time
+	ends    bool // at end; else it does not
+	yields  bool // it has not done its work at end, and waits again
 	holds   resource.Vector
 }
 
@@ -27,12 +29,27 @@ func newTasks() tasks { return tasks{running: map[poise.JobID]task{}} }
 // start notes that a job runs from a time on for a span. One of 0, or one beyond
 // the end of time, does not end.
 func (t *tasks) start(j *state.Job, at poise.Time, span poise.Span) task {
-	started := task{at: at, end: max(at, at+poise.Time(span)), holds: requestOf(j.Shape)}
+	started := task{at: at, end: at + poise.Time(span), holds: requestOf(j.Shape)}
+	started.ends = started.end > at
 	t.running[j.ID] = started
-	if started.end > at {
+	if started.ends {
 		heap.Push(&t.ends, departure{at: started.end, seq: j.Seq, job: j.ID})
 	}
 	return started
+}
+
+// yield has a task end by a time, and wait again unless it is done before.
+func (t *tasks) yield(j *state.Job, until poise.Time) {
+	now := t.running[j.ID]
+	if now.ends && now.end <= until {
+		return
+	}
+	if now.ends {
+		t.stale++
+	}
+	now.end, now.ends, now.yields = until, true, true
+	t.running[j.ID] = now
+	heap.Push(&t.ends, departure{at: until, seq: j.Seq, job: j.ID})
 }
 
 // stop forgets a task and gives it.
@@ -40,7 +57,7 @@ func (t *tasks) stop(id poise.JobID) task {
 	stopped := t.running[id]
 	delete(t.running, id)
 	switch {
-	case stopped.end == stopped.at:
+	case !stopped.ends:
 	case t.ends[0].job == id && t.ends[0].at == stopped.end:
 		heap.Pop(&t.ends)
 	default:
@@ -51,7 +68,7 @@ func (t *tasks) stop(id poise.JobID) task {
 
 // next gives when the first task ends, and of which job.
 func (t *tasks) next() (departure, bool) {
-	for t.stale > 0 && t.running[t.ends[0].job].end != t.ends[0].at {
+	for t.stale > 0 && !t.stands(t.ends[0]) {
 		heap.Pop(&t.ends)
 		t.stale--
 	}
@@ -59,6 +76,12 @@ func (t *tasks) next() (departure, bool) {
 		return departure{}, false
 	}
 	return t.ends[0], true
+}
+
+// stands says whether a task ends then.
+func (t *tasks) stands(d departure) bool {
+	of, ok := t.running[d.job]
+	return ok && of.ends && of.end == d.at
 }
 
 // departure is the end of a task's run time.

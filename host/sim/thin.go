@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strconv"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -28,7 +29,8 @@ func Thin(nodes []poise.Node, n int) ([]poise.Node, error) {
 }
 
 // Copy repeats the arrivals so often, each copy shifted by a time of its own
-// between 0 and 24 hours. Copies get an id of their own and keep the name.
+// between 0 and 24 hours. Copies get an id of their own and
+// keep the name; they come after the same copies of what they come after.
 func Copy(arrivals []Arrival, copies int, seed int64) ([]Arrival, error) {
 	if copies < 1 || copies > 1000 {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "copy jobs", Detail: fmt.Sprintf("copies: %d, expected 1 to 1000", copies)}
@@ -44,7 +46,12 @@ func Copy(arrivals []Arrival, copies int, seed int64) ([]Arrival, error) {
 		for _, a := range arrivals {
 			a.At += shift
 			if c > 0 {
-				a.Job.ID += poise.JobID("#" + strconv.Itoa(c))
+				mark := poise.JobID("#" + strconv.Itoa(c))
+				a.Job.ID += mark
+				a.Job.After = slices.Clone(a.Job.After)
+				for i := range a.Job.After {
+					a.Job.After[i] += mark
+				}
 			}
 			out = append(out, a)
 		}

@@ -38,6 +38,7 @@ type trace struct {
 	nodes    []poise.Node
 	arrivals []Arrival
 	requests []poise.Request // with the models as the file writes them
+	tenants  []poise.Tenant
 }
 
 func readTrace(t *testing.T, nodes, jobs string) *trace {
@@ -56,7 +57,10 @@ func readTrace(t *testing.T, nodes, jobs string) *trace {
 func newTrace(nodes []poise.Node, jobs []manifest.Job) *trace {
 	tr := &trace{nodes: nodes}
 	for i := range jobs {
-		tr.arrivals = append(tr.arrivals, Arrival{Job: jobs[i].Job, At: jobs[i].Submit})
+		for _, name := range jobs[i].Task.After {
+			jobs[i].After = append(jobs[i].After, poise.JobID(name))
+		}
+		tr.arrivals = append(tr.arrivals, Arrival{Job: jobs[i].Job, At: jobs[i].Submit, Took: jobs[i].Took})
 		r := jobs[i].Request
 		if text := jobs[i].ModelText; text != "" {
 			r.Device.Models = strings.Split(text, "|")
@@ -90,11 +94,13 @@ func small(t *testing.T, nodes, jobs string) *trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := manifest.DecodeJobs("jobs.yaml", strings.NewReader(jobs))
+	w, err := manifest.DecodeWorkload("jobs.yaml", strings.NewReader(jobs))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newTrace(fleet, list)
+	tr := newTrace(fleet, w.Jobs)
+	tr.tenants = w.Tenants
+	return tr
 }
 
 const (
