@@ -119,15 +119,15 @@ func TestFieldCaseDevices(t *testing.T) {
 	refused("node: a\n")
 }
 
-// TestFormatReference: the two examples of the format's description are valid.
+// TestFormatReference: the three examples of the format's description are valid.
 func TestFormatReference(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	if len(blocks) != 2 {
-		t.Fatalf("%d YAML blocks, want one of a node and one of a job", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("%d YAML blocks, want one each of a node, a job and a tenant", len(blocks))
 	}
 	if nodes, err := DecodeNodes("README.yaml", strings.NewReader(blocks[0][1])); err != nil || len(nodes) != 20 || nodes[19].Name != "gpu-a-19" {
 		t.Errorf("%d nodes, %v", len(nodes), err)
@@ -135,5 +135,9 @@ func TestFormatReference(t *testing.T) {
 	jobs, err := DecodeJobs("README.yaml", strings.NewReader(blocks[1][1]))
 	if err != nil || len(jobs) != 100 || jobs[99].Name != "train-99" || jobs[99].Submit != 208_000 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+	w, err := DecodeWorkload("README.yaml", strings.NewReader(blocks[2][1]))
+	if err != nil || len(w.Tenants) != 1 || len(w.Tenants[0].Quotas) != 2 {
+		t.Errorf("%+v, %v", w, err)
 	}
 }

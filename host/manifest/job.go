@@ -44,7 +44,12 @@ var _ decoder = (*jobs)(nil)
 // jobFields are the fields of a job.
 var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
 
-func (d *jobs) size() int { return len(d.list) }
+func (d *jobs) size() int {
+	if d.tenants != nil {
+		return len(d.list) + len(*d.tenants)
+	}
+	return len(d.list)
+}
 
 func (d *jobs) document(n *yaml.Node) {
 	if d.tenants != nil && isTenant(n) {

@@ -48,7 +48,7 @@ func decodeSWF(text *lines, found *problems, d decoder) error {
 
 // record takes a job that ran: each of its processors is a core. One wider than
 // the header says a node is asks for a whole node: it is one task. Jobs that never
-// ran and lines of parts of a job are passed over.
+// ran and lines of parts of a job are passed over; nothing comes after those.
 func (d *jobs) record(line int, h *workload.Header, r *workload.Record) {
 	if !r.Ran() {
 		return
@@ -70,7 +70,7 @@ func (d *jobs) record(line int, h *workload.Header, r *workload.Record) {
 	if memory > 0 {
 		job.Request.Amounts = append(job.Request.Amounts, resource.Amount{Name: "memory", Value: memory})
 	}
-	if r.Preceding > 0 {
+	if _, known := d.names.line[swfName(r.Preceding)]; known {
 		job.Task.After = []string{swfName(r.Preceding)}
 	}
 	d.add(line, "job number", job, 1, 0)

@@ -221,13 +221,38 @@ func WorkloadDemand(arrivals []Arrival) ([]state.Seen, error) {
 }
 
 // inOrder gives the arrivals by time, then by id, whatever the order of the
-// input.
+// input. What comes after another job of the same moment stands behind it.
 func inOrder(arrivals []Arrival) []Arrival {
 	sorted := slices.Clone(arrivals)
 	slices.SortFunc(sorted, func(a, b Arrival) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Job.ID, b.Job.ID))
 	})
-	return sorted
+	if !slices.ContainsFunc(sorted, func(a Arrival) bool { return len(a.Job.After) > 0 }) {
+		return sorted
+	}
+	at := make(map[poise.JobID]int, len(sorted))
+	for i := range sorted {
+		at[sorted[i].Job.ID] = i
+	}
+	ordered := make([]Arrival, 0, len(sorted))
+	taken := make([]bool, len(sorted))
+	var take func(i int)
+	take = func(i int) {
+		if taken[i] {
+			return
+		}
+		taken[i] = true
+		for _, id := range sorted[i].Job.After {
+			if k, ok := at[id]; ok && sorted[k].At == sorted[i].At {
+				take(k)
+			}
+		}
+		ordered = append(ordered, sorted[i])
+	}
+	for i := range sorted {
+		take(i)
+	}
+	return ordered
 }
 
 // sortedNodes gives the nodes ordered by name, so that a run does not depend
