@@ -63,12 +63,13 @@ func readScene(t *testing.T, path string) *transcript {
 }
 
 // plainly takes out of a text what is another one every time: ids get numbers in
-// the order in which they first appear, times go.
+// the order in which they first appear, times and digests of modules go.
 type plainly struct{ ids map[string]string }
 
 var (
-	idText   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	timeText = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
+	idText     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	digestText = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+	timeText   = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
 )
 
 func (p *plainly) text(text string) string {
@@ -78,7 +79,7 @@ func (p *plainly) text(text string) string {
 		}
 		return p.ids[id]
 	})
-	return timeText.ReplaceAllString(text, "TIME")
+	return timeText.ReplaceAllString(digestText.ReplaceAllString(text, "sha256:DIGEST"), "TIME")
 }
 
 // play runs a scene and gives the transcript. What is decided takes a moment, so
@@ -91,6 +92,10 @@ func (s *transcript) play(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	plugins, err := filepath.Abs("../../plugins")
+	if err != nil {
+		t.Fatal(err)
+	}
 	address := freeAddress(t)
 	w.serve("bin/poise serve --data-dir data --api.listen " + address + " --engine.kind sim --engine.sim-scale 0.001 --cluster.inventory nodes.yaml " + s.serve)
 	defer w.stop()
@@ -99,7 +104,7 @@ func (s *transcript) play(t *testing.T) string {
 	for _, e := range s.exchanges {
 		run := func() string {
 			cmd := w.bash(e.command)
-			cmd.Env = append(cmd.Env, "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"), "POISE_DATA_DIR=data")
+			cmd.Env = append(cmd.Env, "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"), "POISE_DATA_DIR=data", "PLUGINS="+plugins)
 			var both bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &both, &both
 			if err := cmd.Run(); err != nil {

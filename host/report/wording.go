@@ -183,7 +183,10 @@ func helpText(ask *poise.Request, h *poise.Help) string {
 		}
 		return fmt.Sprintf("%s of a %s less: it fits %s", amount, plain(h.Dim), where)
 	case poise.PolicyRefused:
-		return fmt.Sprintf("if the policy did not refuse it%s: it fits %s", policyText("", h.What), where)
+		if h.What == "" {
+			return "if the policy did not refuse it: it fits " + where
+		}
+		return fmt.Sprintf("if the policy did not refuse it (%s): it fits %s", what, where)
 	}
 	return fmt.Sprintf("without this: %s, it fits %s", refusalText(ask, h.Code, h.Dim), where)
 }
