@@ -85,9 +85,9 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 }
 
 // writeCause says what keeps the job off most nodes, of what may be the cause of
-// the verdict.
+// the verdict. Where there is one reason only it follows anyway.
 func writeCause(b *strings.Builder, job *state.Job, d *poise.Decision, cause func(poise.ReasonCode) bool) {
-	if i := slices.IndexFunc(d.Refused, func(c poise.ReasonCount) bool { return cause(c.Code) }); i >= 0 {
+	if i := slices.IndexFunc(d.Refused, func(c poise.ReasonCount) bool { return cause(c.Code) }); i >= 0 && len(d.Refused) > 1 {
 		c := &d.Refused[i]
 		fmt.Fprintf(b, "  because %d of them: %s\n", c.Nodes, policyText(refusalText(&job.Shape.Request, c.Code, c.Dim), c.Text))
 	}
