@@ -229,13 +229,20 @@ func (s *State) releaseTask(j *Job) {
 		return
 	}
 	hot := s.hotPage(t.row)
+	s.live.giveBack(hot, t)
+	s.charge(t, -1)
+	s.touch(hot, t.row)
+}
+
+// giveBack takes a task out of the page of its row.
+func (s *Snapshot) giveBack(hot *hotPage, t *Task) {
 	i := t.row & pageMask
 	for _, a := range t.Shape.Request.Amounts {
 		if a.Value > 0 {
-			hot.allocated[s.cell(a.Name, i)] -= a.Value
+			hot.allocated[slices.Index(s.dims, a.Name)<<pageShift|int(i)] -= a.Value
 		}
 	}
-	free := hot.free[int(i)*hot.stride:][:s.live.Devices(t.row)]
+	free := hot.free[int(i)*hot.stride:][:s.Devices(t.row)]
 	for _, d := range t.Devices {
 		if int(d) < len(free) {
 			free[d] += uint16(t.Shape.Request.Device.Milli)
@@ -243,8 +250,6 @@ func (s *State) releaseTask(j *Job) {
 	}
 	hot.tasks[i] = hot.tasks[i].without(t)
 	hot.running[i]--
-	s.charge(t, -1)
-	s.touch(hot, t.row)
 }
 
 // takeDevices takes a task's share from each device it holds. A device that

@@ -121,6 +121,22 @@ func (s *State) intoPool(sums map[string]*sum, name string, v int64) {
 	}
 }
 
+// Holds gives what the task holds of each resource, and under which names: that of
+// the resource, and those of its part in the pool that the task was placed in.
+func (t *Task) Holds(yield func(resource, name string, amount int64)) {
+	add := func(resource string, device bool, amount int64) {
+		yield(resource, resource, amount)
+		t.pool.names(resource, device, func(name string) { yield(resource, name, amount) })
+	}
+	r := &t.Shape.Request
+	for _, a := range r.Amounts {
+		add(a.Name, false, a.Value)
+	}
+	if r.Device.Count > 0 {
+		add(r.Device.Kind, true, r.Device.Total())
+	}
+}
+
 // recount counts anew what pools have.
 func (s *State) recount() {
 	clear(s.usage.pools.total)

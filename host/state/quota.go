@@ -101,7 +101,7 @@ func (s *State) Within(tenant poise.TenantID, j *Job) bool {
 		if q == nil {
 			q = poolQuota(t, j.Shape, name)
 		}
-		return q != nil && s.Used(tenant, q.Resource) <= q.Guaranteed-ask
+		return q != nil && s.Used(tenant, q.Resource) <= q.Guaranteed-ask-s.claimed(tenant, j, name)
 	}
 	for _, a := range r.Amounts {
 		if !within(a.Name, a.Value) {

@@ -56,6 +56,18 @@ func (t *Trial) Place(j *Job, row uint32, devices []uint16) error {
 	return nil
 }
 
+// Release takes a task off its row, if its node is there.
+func (t *Trial) Release(task *Task) {
+	row, ok := task.Row(&t.view)
+	if !ok {
+		return
+	}
+	hot := t.page(row)
+	t.view.giveBack(hot, task)
+	hot.version[row&pageMask] = t.tentative.next()
+	t.view.tried.rows = append(t.view.tried.rows, row)
+}
+
 // page gives the page of a row for writing.
 func (t *Trial) page(row uint32) *hotPage {
 	if t.unused {

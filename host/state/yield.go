@@ -117,3 +117,35 @@ func (s *State) placeYield(j *Job, y *Yield) error {
 	}
 	return nil
 }
+
+// claimed is what jobs of a tenant, and of those under it, ask for of a resource
+// that others make room for now, without one of them.
+func (s *State) claimed(tenant poise.TenantID, but *Job, resource string) int64 {
+	var all sum
+	for id := range s.yields {
+		j := s.jobs[id]
+		if j == nil || j.task != nil || j.ID == but.ID || !s.under(j.Tenant, tenant) {
+			continue
+		}
+		r := &j.Shape.Request
+		if amount, _ := r.Amounts.Find(resource); amount > 0 {
+			all.add(amount)
+		}
+		if r.Device.Count > 0 && r.Device.Kind == resource {
+			all.add(r.Device.Total())
+		}
+	}
+	return all.amount()
+}
+
+// under says whether a tenant is another one or a part of it.
+func (s *State) under(id, above poise.TenantID) bool {
+	for id != above {
+		t := s.policies.tenants[id]
+		if t == nil || t.Parent == "" {
+			return false
+		}
+		id = t.Parent
+	}
+	return true
+}
