@@ -117,9 +117,9 @@ func writeShare(w io.Writer, s *client.Share) error {
 		fmt.Fprintf(w, "dominant share  0\n")
 	} else {
 		fmt.Fprintf(w, "dominant share  %.3f of %s\n", s.Dominant, cell(s.Resource))
-	if s.Past > 0 {
-		fmt.Fprintf(w, "past share      %.3f\n", s.Past)
-	}
+		if s.Past > 0 {
+			fmt.Fprintf(w, "past share      %.3f\n", s.Past)
+		}
 	}
 	if len(s.Holds) == 0 {
 		return nil

@@ -21,7 +21,11 @@ func (l *Loop) Apply(ev poise.Event) error {
 	if id := jobOf(ev.Body); id != "" {
 		l.deadlines.set(id, l.state.Job(id))
 	}
+	if _, ok := ev.Body.(poise.JobPlaced); ok {
+		l.hungry.fresh = true
+	}
 	if b, ok := ev.Body.(poise.GangPlaced); ok {
+		l.hungry.fresh = true
 		for i := range b.Placements {
 			l.deadlines.set(b.Placements[i].Job, l.state.Job(b.Placements[i].Job))
 		}

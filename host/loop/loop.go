@@ -8,6 +8,7 @@ import (
 	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/preempt"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
@@ -24,6 +25,8 @@ type Settings struct {
 	// in place of those of the jobs that have arrived, and Kinds those that policy
 	// plugins see: of a workload that is known beforehand.
 	Seen, Kinds []state.Seen
+	// Preempt says whose tasks end for others, nil = nobody's ever.
+	Preempt *preempt.Settings
 }
 
 // Loop belongs to one goroutine. Only Work.Plan may run on another.
@@ -39,6 +42,7 @@ type Loop struct {
 	model    *model.Model
 
 	deadlines deadlines
+	hungry    hungry
 }
 
 // lane is a policy at work. Away means that it plans on another goroutine, on a
@@ -75,7 +79,7 @@ func New(s *state.State, settings Settings) (*Loop, error) {
 	if err := settings.Queue.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes(), planned: map[poise.JobID]bool{}, deadlines: deadlines{of: map[poise.JobID]*deadline{}}}, nil
+	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes(), planned: map[poise.JobID]bool{}, deadlines: deadlines{of: map[poise.JobID]*deadline{}}, hungry: hungry{of: map[poise.JobID]*hunger{}}}, nil
 }
 
 // State is the state that the loop drives. Events reach it through Apply.
@@ -116,15 +120,19 @@ func (l *Loop) changed() {
 		l.profiled = l.profiled || each.pipeline.Policy().WantsProfile
 	}
 	for id, old := range l.lists {
-		if l.lanes[l.settings.LaneOf(id)] == old.lane {
-			continue
+		if l.lanes[l.settings.LaneOf(id)] != old.lane {
+			l.relist(old)
 		}
-		delete(l.lists, id)
-		for item := range old.queue.All() {
-			l.shapes.forget(item.Job)
-			if err := l.push(l.state.Job(item.Job)); err != nil {
-				panic(fmt.Sprintf("BUG: a job that waited is refused: %v", err))
-			}
+	}
+}
+
+// relist gives a tenant a new queue with the jobs of the old one.
+func (l *Loop) relist(old *list) {
+	delete(l.lists, old.tenant)
+	for item := range old.queue.All() {
+		l.shapes.forget(item.Job)
+		if err := l.push(l.state.Job(item.Job)); err != nil {
+			panic(fmt.Sprintf("BUG: a job that waited is refused: %v", err))
 		}
 	}
 }
@@ -168,6 +176,9 @@ func (l *Loop) next(now poise.Time, due func(*queue.Queue) (poise.Time, bool)) (
 	if order := l.deadlines.order; len(order) > 0 && (!ok || order[0].due < at) {
 		at, ok = order[0].due, true
 	}
+	if due, waits := l.nextSearch(); waits && (!ok || due < at) {
+		at, ok = due, true
+	}
 	return at, ok
 }
 
@@ -205,9 +216,13 @@ func (l *Loop) Fill() error {
 }
 
 // Due gives the events that the loop makes of itself by now: a demand profile that
-// submissions made due. They are to be applied and recorded in this order, right
-// after each submission, with it, and before Next.
-func (l *Loop) Due(poise.Time) []poise.Body {
+// submissions made due, and that tasks end for others. They are to be applied and
+// recorded in this order, right after each submission, with it, and before Next.
+func (l *Loop) Due(now poise.Time) []poise.Body {
+	return append(l.dueProfile(), l.displace(now)...)
+}
+
+func (l *Loop) dueProfile() []poise.Body {
 	view := l.state.View()
 	if built := view.Demand(); !l.profiled || built != nil && built.Arrivals == view.Arrivals() || !balance.Due(view, &l.settings.Params) {
 		return nil
@@ -236,7 +251,7 @@ func (l *Loop) push(j *state.Job) error {
 		return err
 	}
 	return of.add(queue.Item{
-		Job: j.ID, Shape: l.shapes.id(j, of.lane), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
+		Job: j.ID, Shape: l.shapes.id(j, of.lane, l.settings.Preempt != nil && l.settings.Preempt.Priority), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
 		Last: j.Extra(),
 	}, j)
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // shapes numbers, for the queue, the jobs that are interchangeable: of one state
-// shape, planned in one lane, and of one key there. A number lives as long as a
+// shape, planned in one lane, and of one key there, and of one priority where a
+// priority displaces. A number lives as long as a
 // job of it does.
 type shapes struct {
 	ids  map[shapeKey]*shapeID
@@ -21,6 +22,8 @@ type shapeKey struct {
 	key   string
 	gang  poise.JobID // for a gang that waits as a whole, and a member that has to be near others: its first member, or it
 	extra bool
+	// priority tells jobs apart that may displace others and not the same ones.
+	priority int32
 }
 
 type shapeID struct {
@@ -33,12 +36,16 @@ func newShapes() shapes {
 	return shapes{ids: map[shapeKey]*shapeID{}, jobs: map[poise.JobID]*shapeID{}}
 }
 
-// id gives the number of a job, the same one until forget.
-func (s *shapes) id(j *state.Job, l *lane) queue.ShapeID {
+// id gives the number of a job, the same one until forget. By priority means that
+// jobs of two priorities are not interchangeable.
+func (s *shapes) id(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
 	if known := s.jobs[j.ID]; known != nil {
 		return known.id
 	}
 	key := shapeKey{shape: j.Shape.ID, lane: l.name, key: l.pipeline.Key(j), extra: j.Extra()}
+	if byPriority {
+		key.priority = j.Priority
+	}
 	if j.Gang != nil && j.Gang.Topology != nil {
 		key.gang = j.ID
 	}

@@ -177,6 +177,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		}
 	}
 	if d.Verdict != poise.Placed {
+		l.starve(j, &d, now)
 		return Settled{Decision: d, Voided: voided}, of.queue.Park(w.item, queue.CausesOf(&d), seen, now)
 	}
 	return Settled{Decision: d, Members: w.plan.Members, Voided: voided}, nil

@@ -94,7 +94,10 @@ func (a *account) allowed(v *victim, lacking []string) right {
 		return none
 	}
 	j := v.jobs[0]
-	if v.extra && !a.head.Extra() {
+	if a.head.Extra() {
+		return none
+	}
+	if v.extra {
 		if a.due(max(a.head.Submitted+poise.Time(a.settings.Patience), j.Task().Placed+poise.Time(a.settings.Hold))) {
 			return shrink
 		}

@@ -103,7 +103,7 @@ func (f *finder) claim(members []*state.Job) *claim {
 		}
 	}()
 	c.nodes = make([]string, len(members))
-	for n, i := range largestFirst(members) {
+	for n, i := range sched.GangOrder(members) {
 		m := members[i]
 		r := f.row(trial.View(), m)
 		if r == nil {
@@ -130,24 +130,6 @@ func (f *finder) claim(members []*state.Job) *claim {
 		return nil // there is room: it is a policy that keeps them off
 	}
 	return c
-}
-
-// largestFirst gives the order in which members find room, as it is when they are
-// placed: by devices, cpu, memory, then as they are given.
-func largestFirst(members []*state.Job) []int {
-	order := make([]int, len(members))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := &members[a].Shape.Request, &members[b].Shape.Request
-		xc, _ := x.Amounts.Find("cpu")
-		yc, _ := y.Amounts.Find("cpu")
-		xm, _ := x.Amounts.Find("memory")
-		ym, _ := y.Amounts.Find("memory")
-		return cmp.Or(cmp.Compare(y.Device.Total(), x.Device.Total()), cmp.Compare(yc, xc), cmp.Compare(ym, xm))
-	})
-	return order
 }
 
 // domains gives the values of a label of the nodes, sorted.

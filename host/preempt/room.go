@@ -82,37 +82,55 @@ func (s *shelf) put(v *victim, sign int64) {
 	}
 }
 
-// room finds victims on one row, nil where those that may end are not enough.
+// room finds victims on one row, nil where those that may end are not enough. Of
+// equally harmful tasks, once those with the least work to do again go first, and once
+// those that give the most room; the better of both outcomes counts.
 func (f *finder) room(view *state.Snapshot, row uint32, j *state.Job) *room {
 	s := newShelf(view, row, &j.Shape.Request)
 	lacking := s.lacking()
 	victims := f.victims(view, row, lacking)
-	taken, rights := 0, f.account
-	for taken < len(victims) && !s.fits() {
-		v := victims[taken]
+	best := f.choose(s, victims, lacking)
+	if best == nil || len(best.victims) == 1 {
+		return best
+	}
+	slices.SortStableFunc(victims, func(a, b *victim) int {
+		x, y := costOf(a), costOf(b)
+		x.lost, y.lost, x.victims, y.victims = 0, 0, 0, 0
+		return cmp.Or(x.compare(&y), cmp.Compare(s.helps(b), s.helps(a)))
+	})
+	if other := f.choose(s, victims, lacking); other != nil && other.cost.compare(&best.cost) < 0 {
+		best = other
+	}
+	return best
+}
+
+// choose takes victims in the order given until there is room, and spares those that
+// need not end.
+func (f *finder) choose(s *shelf, from []*victim, lacking []string) *room {
+	var victims []*victim
+	for _, v := range from {
+		if s.fits() {
+			break
+		}
 		// With those before it gone, its tenant may have no more to give.
-		if rights.allowed(v, lacking) == none {
-			victims = slices.Delete(victims, taken, taken+1)
-			continue
+		if f.account.allowed(v, lacking) != none {
+			f.account.take(v, 1)
+			s.put(v, 1)
+			victims = append(victims, v)
 		}
-		rights.take(v, 1)
-		s.put(v, 1)
-		taken++
 	}
-	victims = victims[:taken]
-	defer func() {
-		for _, v := range victims {
-			rights.take(v, -1)
-		}
-	}()
-	if !s.fits() {
-		return nil
+	var r *room
+	enough := s.fits()
+	if enough {
+		victims = s.spare(victims, f.account)
+		r = &room{row: s.row, victims: victims, cost: cost{priority: lowest, rank: s.view.Rank(s.row)}}
 	}
-	victims = s.spare(victims, rights)
-	r := &room{row: row, victims: slices.Clone(victims), cost: cost{priority: lowest, rank: view.Rank(row)}}
 	for _, v := range victims {
-		c := costOf(v)
-		r.cost.add(&c)
+		f.account.take(v, -1)
+		s.put(v, -1)
+		if c := costOf(v); enough {
+			r.cost.add(&c)
+		}
 	}
 	return r
 }

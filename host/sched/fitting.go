@@ -18,3 +18,7 @@ func NewFit(shape *state.Shape, snap *state.Snapshot) *Fit {
 
 // Reason says why a present row cannot take a job of the shape, 0 for nothing.
 func (f *Fit) Reason(snap *state.Snapshot, row uint32) poise.Reason { return f.fit.reason(snap, row) }
+
+// GangOrder gives the order in which the members of a gang are placed, as their
+// indexes.
+func GangOrder(members []*state.Job) []int { return gangOrder(members) }

@@ -222,6 +222,9 @@ func without(ids []poise.JobID, id poise.JobID) []poise.JobID {
 func (s *State) releaseTask(j *Job) {
 	t := j.task
 	j.task = nil
+	if j.Extra() {
+		s.extras--
+	}
 	if g := s.GangOf(j); g != nil {
 		g.running--
 	}

@@ -189,6 +189,9 @@ func (s *State) leave(j *Job) {
 
 // began takes note that a member runs.
 func (s *State) began(j *Job) {
+	if j.Extra() {
+		s.extras++
+	}
 	if g := s.GangOf(j); g != nil {
 		g.running++
 	}

@@ -33,6 +33,7 @@ type State struct {
 	jobs       map[poise.JobID]*Job
 	later      map[poise.JobID][]poise.JobID // by job, those that come after it, in their order
 	yields     map[poise.JobID][]poise.JobID // by job, those that run and make room for it
+	extras     int                           // that run
 	shapes     shapes
 	names      names
 	demand     demand

@@ -149,3 +149,6 @@ func (s *State) under(id, above poise.TenantID) bool {
 	}
 	return true
 }
+
+// Extras is the number of extra members of gangs that run.
+func (s *State) Extras() int { return s.extras }
