@@ -224,7 +224,11 @@ func (l *Loop) Due(now poise.Time) []poise.Body {
 
 func (l *Loop) dueProfile() []poise.Body {
 	view := l.state.View()
-	if built := view.Demand(); !l.profiled || built != nil && built.Arrivals == view.Arrivals() || !balance.Due(view, &l.settings.Params) {
+	var built uint64 // the arrivals that the one in force has seen
+	if d := view.Demand(); d != nil {
+		built = d.Arrivals
+	}
+	if !l.profiled || view.Arrivals() == built || !balance.Due(view, &l.settings.Params) {
 		return nil
 	}
 	seen, kinds := l.settings.Seen, l.settings.Kinds

@@ -199,7 +199,8 @@ func (b *bench) arrive(a Arrival) *state.Job {
 // started says whether a pass starts the job.
 func (b *bench) started(id poise.JobID, now poise.Time) bool {
 	b.t.Helper()
-	b.do(b.pass(now))
+	b.now = now
+	b.do(b.pass(always))
 	return !b.state().Job(id).Waiting()
 }
 

@@ -138,12 +138,12 @@ func RunInflate(c Config, nodes []poise.Node, list *Inflated) (*Result, error) {
 			return nil, err
 		}
 		m.arrive(j)
-		j, d, _, err := w.attempt(a.At)
+		s, err := w.attempt(a.At)
 		if err != nil {
 			return nil, err
 		}
-		m.attempt(j, d)
-		if d.Verdict != poise.Placed {
+		m.attempt(w.state(), s)
+		if s.Decision.Verdict != poise.Placed {
 			if err := w.apply(a.At, poise.JobWithdrawn{Job: j.ID}); err != nil {
 				return nil, err
 			}

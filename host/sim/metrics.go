@@ -3,6 +3,7 @@ package sim
 import (
 	"strconv"
 
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
@@ -31,15 +32,24 @@ func (m *metrics) arrive(j *state.Job) {
 	m.arrived += j.Shape.Request.Device.Total()
 }
 
-func (m *metrics) attempt(j *state.Job, d *poise.Decision) {
+// attempt counts a decision, of a gang one for each member that it places.
+func (m *metrics) attempt(st *state.State, s *loop.Settled) {
 	m.attempts++
-	m.digest.add(j.Name, d)
-	if d.Verdict != poise.Placed {
-		m.failed++
-		return
+	decisions := s.Members
+	if decisions == nil {
+		decisions = []poise.Decision{s.Decision}
 	}
-	m.placed++
-	m.used += j.Shape.Request.Device.Total()
+	for i := range decisions {
+		d := &decisions[i]
+		j := st.Job(d.Job)
+		m.digest.add(j.Name, d)
+		if d.Verdict != poise.Placed {
+			m.failed++
+			continue
+		}
+		m.placed++
+		m.used += j.Shape.Request.Device.Total()
+	}
 }
 
 func (m *metrics) sample() {

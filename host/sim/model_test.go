@@ -108,7 +108,7 @@ func TestSelectByClass(t *testing.T) {
 	if _, err := w.submit(&job); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := w.attempt(0); err != nil {
+	if _, err := w.attempt(0); err != nil {
 		t.Fatal(err)
 	}
 	if placed != "v100-0" {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/sched"
@@ -11,12 +12,9 @@ import (
 
 // replay is a run in virtual time under way.
 type replay struct {
-	*World
-	now   poise.Time
-	tasks tasks
-	took  map[poise.JobID]poise.Span // of jobs that run otherwise than they declare
-	m     *metrics
-	t     *timeline
+	*course
+	m *metrics
+	t *timeline
 }
 
 // RunReplay runs the arrivals at their times, each job for its run time (0: to
@@ -54,16 +52,22 @@ func RunReplay(c Config, q queue.Settings, nodes []poise.Node, arrivals []Arriva
 // newReplay readies a run of these arrivals in a world, measured between two
 // times.
 func newReplay(w *World, arrivals []Arrival, from, to poise.Time) *replay {
-	r := &replay{World: w, tasks: newTasks(), took: map[poise.JobID]poise.Span{}, m: newMetrics(w)}
+	r := &replay{m: newMetrics(w)}
+	r.t = newTimeline(from, to, r.m.fleet)
+	r.course = newCourse(w, 0, r)
 	for i := range arrivals {
 		if a := &arrivals[i]; a.Took != 0 && a.Took != a.Job.RunTime {
 			r.took[a.Job.ID] = a.Took
 		}
 	}
-	r.t = newTimeline(from, to, r.m.fleet)
-	w.events = r.follow
 	return r
 }
+
+func (r *replay) attempted(s *loop.Settled)          { r.m.attempt(r.state(), s) }
+func (r *replay) started(j *state.Job, t *task)      { r.t.start(j, t) }
+func (r *replay) stopped(_ poise.JobID, t *task)     { r.t.stop(t) }
+func (r *replay) preempted(poise.JobPreempted)       {}
+func (r *replay) missed(j *state.Job, at poise.Time) { r.t.wait(j, at) }
 
 // checkAfter refuses a job that comes after one that arrives later or never.
 func checkAfter(arrivals []Arrival) error {
@@ -104,22 +108,13 @@ func (r *replay) waiting() ([]Waiting, error) {
 func (r *replay) run(arrivals []Arrival) error {
 	for next := 0; next < len(arrivals); {
 		now := arrivals[next].At
-		if end, ok := r.tasks.next(); ok {
-			now = min(now, end.at)
-		}
-		if due, ok := r.loop.NextDue(r.now); ok {
-			now = min(now, max(due, r.now))
+		if at, ok := r.course.next(); ok {
+			now = min(now, at)
 		}
 		r.now = now
 		r.t.advance(r.World, now)
-		for end, ok := r.tasks.next(); ok && end.at == now; end, ok = r.tasks.next() {
-			var body poise.Body = poise.JobFinished{Job: end.job}
-			if r.tasks.running[end.job].yields {
-				body = poise.JobRequeued{Job: end.job}
-			}
-			if err := r.apply(now, body); err != nil {
-				return err
-			}
+		if err := r.finish(); err != nil {
+			return err
 		}
 		for ; next < len(arrivals) && arrivals[next].At == now; next++ {
 			j, err := r.submit(&arrivals[next])
@@ -129,75 +124,12 @@ func (r *replay) run(arrivals []Arrival) error {
 			r.m.arrive(j)
 			r.t.arrive(j, r.runs(j))
 		}
-		if err := r.over(now); err != nil {
+		if err := r.over(); err != nil {
 			return err
 		}
-		if err := r.pass(now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// over ends the jobs whose deadline has come.
-func (r *replay) over(now poise.Time) error {
-	for _, id := range r.loop.Over(now) {
-		var body poise.Body = poise.JobFinished{Job: id}
-		if j := r.state().Job(id); j.Waiting() {
-			body = poise.JobWithdrawn{Job: id}
-			r.t.wait(j, now)
-		}
-		if err := r.apply(now, body); err != nil {
+		if err := r.pass(always); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// runs is how long a job runs in truth.
-func (r *replay) runs(j *state.Job) poise.Span {
-	if took, ok := r.took[j.ID]; ok {
-		return took
-	}
-	return j.RunTime
-}
-
-// pass tries every job that may be tried now, in order.
-func (r *replay) pass(now poise.Time) error {
-	for {
-		j, d, ok, err := r.attempt(now)
-		if err != nil || !ok {
-			return err
-		}
-		r.m.attempt(j, d)
-	}
-}
-
-// follow does what an event means for the tasks that run.
-func (r *replay) follow(ev poise.Event) {
-	switch b := ev.Body.(type) {
-	case poise.JobPlaced:
-		r.start(&b.Placement, ev.At)
-	case poise.GangPlaced:
-		for i := range b.Placements {
-			r.start(&b.Placements[i], ev.At)
-		}
-	case poise.JobPreempted:
-		r.tasks.yield(r.state().Job(b.Job), max(b.Until, ev.At))
-	case poise.JobFinished:
-		r.stop(b.Job)
-	case poise.JobRequeued:
-		r.stop(b.Job)
-	}
-}
-
-func (r *replay) start(p *poise.Placement, at poise.Time) {
-	j := r.state().Job(p.Job)
-	started := r.tasks.start(j, at, r.runs(j))
-	r.t.start(j, &started)
-}
-
-func (r *replay) stop(id poise.JobID) {
-	stopped := r.tasks.stop(id)
-	r.t.stop(&stopped)
 }

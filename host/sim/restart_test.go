@@ -77,7 +77,7 @@ func resume(t fataler, c Config, nodes []poise.Node, events []poise.Event, arriv
 	rest := sorted[submitted:]
 	// The run stopped within a pass unless more happens at the same moment.
 	if end, ok := r.tasks.next(); (len(rest) == 0 || rest[0].At > now) && (!ok || end.at > now) {
-		if err := r.pass(now); err != nil {
+		if err := r.pass(always); err != nil {
 			t.Fatalf("pass: %v", err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestReplayRestarts(t *testing.T) {
 		c := drawPolicy(t, arrivals)
 		_, events := logged(t, c(), nodes, arrivals)
 		at := cut(t, events, len(nodes))
-		same(t, resume(t, c(), nodes, events[:at], arrivals), events[at:])
+		sameEvents(t, resume(t, c(), nodes, events[:at], arrivals), events[at:])
 	})
 }
 
@@ -105,12 +105,12 @@ func TestReplayRestartsExample(t *testing.T) {
 	_, events := logged(t, configOf(t, idleBalance, nil), tr.nodes, tr.arrivals)
 	for at := len(tr.nodes); at < len(events); at += 1 + len(events)/40 {
 		if events[at].Body.EventKind() != (poise.ProfileBuilt{}).EventKind() {
-			same(t, resume(t, configOf(t, idleBalance, nil), tr.nodes, events[:at], tr.arrivals), events[at:])
+			sameEvents(t, resume(t, configOf(t, idleBalance, nil), tr.nodes, events[:at], tr.arrivals), events[at:])
 		}
 	}
 }
 
-func same(t fataler, got, want []poise.Event) {
+func sameEvents(t fataler, got, want []poise.Event) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || !reflect.DeepEqual(got[i], want[i]) {
@@ -153,16 +153,16 @@ func TestInflateRestarts(t *testing.T) {
 			if _, err := w.submit(&list.Arrivals[stop+i]); err != nil {
 				t.Fatalf("submit: %v", err)
 			}
-			j, d, _, err := w.attempt(0)
+			s, err := w.attempt(0)
 			if err != nil {
 				t.Fatalf("try: %v", err)
 			}
-			if d.Verdict != poise.Placed {
-				if err := w.apply(0, poise.JobWithdrawn{Job: j.ID}); err != nil {
+			if s.Decision.Verdict != poise.Placed {
+				if err := w.apply(0, poise.JobWithdrawn{Job: s.Decision.Job}); err != nil {
 					t.Fatalf("withdraw: %v", err)
 				}
 			}
 		}
-		same(t, after, events[at:])
+		sameEvents(t, after, events[at:])
 	})
 }

@@ -154,39 +154,38 @@ func (w *World) submit(a *Arrival) (*state.Job, error) {
 }
 
 // attempt plans the job whose turn it is, and commits the decision if it found a
-// node. It gives false where no job may be tried now.
-func (w *World) attempt(now poise.Time) (*state.Job, *poise.Decision, bool, error) {
+// node. It gives nil where no job may be tried now.
+func (w *World) attempt(now poise.Time) (*loop.Settled, error) {
 	if err := w.due(now); err != nil {
-		return nil, nil, false, err
+		return nil, err
 	}
 	work := w.loop.Next(now)
 	if work == nil {
-		return nil, nil, false, nil
+		return nil, nil
 	}
-	j, detail := &work.Job, sched.Brief
-	if w.config.Explain != nil && w.config.Explain(j) {
+	detail := sched.Brief
+	if w.config.Explain != nil && w.config.Explain(&work.Job) {
 		detail = sched.Full
 	}
 	work.Plan(detail)
 	s, err := w.loop.Settle(work, now, detail)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, err
 	}
-	d := &s.Decision
-	w.looked += int64(d.Looked)
+	w.looked += int64(s.Decision.Looked)
 	if w.config.Observe != nil {
-		w.config.Observe(j, d)
+		w.config.Observe(&work.Job, &s.Decision)
 	}
 	bodies := s.Events
-	if d.Verdict == poise.Placed {
-		bodies = append(bodies, poise.JobPlaced{Placement: poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}})
+	if body := s.Commit(); body != nil {
+		bodies = append(bodies, body)
 	}
 	for _, body := range bodies {
 		if err := w.apply(now, body); err != nil {
-			return nil, nil, false, fmt.Errorf("commit decision for job %q: %w", d.Job, err)
+			return nil, fmt.Errorf("commit decision for job %q: %w", s.Decision.Job, err)
 		}
 	}
-	return j, d, true, nil
+	return &s, nil
 }
 
 // parentsFirst orders tenants so that each comes after its parent, as far as the
