@@ -42,8 +42,9 @@ type Expected struct {
 	Preempts []poise.JobID
 	// Over: its deadline comes before it starts, at Start.
 	Over bool
-	// Decision is the latest in brief, nil where none was made: the job is held, or
-	// comes after one that does not end.
+	// Decision is the latest in brief on the job, or else on one of its tenant that
+	// asks for the same; nil where there is none: it is held, or comes after one that
+	// does not end.
 	Decision *poise.Decision
 }
 
@@ -63,7 +64,7 @@ type Forecast struct {
 // state, its lanes are open and plan inline, and its queue is filled; it is used
 // up. Equal states, policies, times and bounds give equal forecasts, but for Stop.
 func NewForecast(l *loop.Loop, now poise.Time, b Bounds) (*Forecast, error) {
-	f := &forecast{state: l.State(), waits: map[poise.JobID]*Expected{}, bounds: b}
+	f := &forecast{state: l.State(), waits: map[poise.JobID]*Expected{}, alike: map[alike]*poise.Decision{}, bounds: b}
 	f.Forecast = &Forecast{From: now}
 	f.course = newCourse(&World{config: &Config{}, loop: l}, now, f)
 	for _, j := range l.State().All() {
@@ -90,6 +91,13 @@ type forecast struct {
 	order    []poise.JobID // of those that wait at the beginning, by arrival
 	waits    map[poise.JobID]*Expected
 	starts   []poise.JobID
+	alike    map[alike]*poise.Decision // the latest that placed nothing
+}
+
+// alike is what jobs that wait for the same have in common.
+type alike struct {
+	tenant poise.TenantID
+	shape  uint32
 }
 
 // running takes over a task that runs at the beginning.
@@ -155,6 +163,11 @@ func (f *forecast) attempted(s *loop.Settled) {
 			e.Decision = &decisions[i]
 		}
 	}
+	if d := &s.Decision; d.Verdict != poise.Placed {
+		if j := f.state.Job(d.Job); j != nil {
+			f.alike[alike{j.Tenant, j.Shape.ID}] = d
+		}
+	}
 }
 
 func (f *forecast) started(j *state.Job, t *task) {
@@ -184,7 +197,11 @@ func (f *forecast) missed(j *state.Job, at poise.Time) {
 func (f *forecast) result() *Forecast {
 	rest := slices.DeleteFunc(f.order, func(id poise.JobID) bool { return f.waits[id].Placed })
 	for _, id := range slices.Concat(f.starts, rest) {
-		f.Jobs = append(f.Jobs, *f.waits[id])
+		e := f.waits[id]
+		if j := f.state.Job(id); e.Decision == nil && j != nil && !j.Blocked() {
+			e.Decision = f.alike[alike{j.Tenant, j.Shape.ID}]
+		}
+		f.Jobs = append(f.Jobs, *e)
 	}
 	return f.Forecast
 }
