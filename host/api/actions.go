@@ -77,6 +77,7 @@ var actions = map[string]access.Action{
 	"list-audit":    access.ReadAudit,
 
 	"save-snapshot": access.ReadState,
+	"advise-fleet":  access.ReadState,
 }
 
 // actionOf gives the action of an operation.

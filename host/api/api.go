@@ -106,6 +106,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	s.eventRoutes()
 	s.executorRoutes()
 	s.snapshotRoutes()
+	s.adviceRoutes()
 	s.healthRoutes()
 	s.oidcRoutes()
 	s.tenantRoutes()

@@ -70,5 +70,8 @@ type Backend interface {
 	// durable one.
 	Snapshot(ctx context.Context, index uint64) ([]byte, error)
 
+	// Advice says which nodes the fleet lacks and which nobody needs.
+	Advice(ctx context.Context) (client.Advice, error)
+
 	Health(ctx context.Context) client.Health
 }

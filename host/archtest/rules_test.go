@@ -54,6 +54,7 @@ var rules = map[string]rule{
 	"host/journal":         {core: true, may: []string{"host/model", "host/state", "host/poise"}},
 	"host/sim":             {core: true, may: []string{"host/loop", "host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
 	"host/workload":        {core: true, may: []string{"host/poise", "host/resource"}, pcg: true},
+	"host/advice":          {core: true, may: []string{"host/sched", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}},
 	"host/sim/baseline":    {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},
 
 	// The purity line.

@@ -86,7 +86,7 @@ func newRoot(s Streams) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newJob(s), newPlan(s), newNode(s), newCluster(s), newDecision(s), newEvent(s))
+	root.AddCommand(newJob(s), newPlan(s), newNode(s), newCluster(s), newFleet(s), newDecision(s), newEvent(s))
 	root.AddCommand(newTenant(s), newLogin(s), newContext(s), newAudit(s))
 	root.AddCommand(newSim(s), newClass(s), newPlugin(s), newConfig(s), newServe(s), newSnapshot(s), newReplay(s), newBackup(s), newRestore(s), newVersion(s), newCompile(s), newConform(s), newShim())
 	return root

@@ -65,6 +65,7 @@ type Daemon struct {
 	tenants  tenants
 	changing sync.Mutex // of what is in force
 	saving   sync.Mutex // of snapshot files
+	advising sync.Mutex // on the fleet
 	dry      dryRuns
 	shading  sync.Mutex // of what runs as a shadow
 	shades   *shadowTools

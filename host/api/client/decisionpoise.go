@@ -46,10 +46,10 @@ func NewDecision(d *poise.Decision) *Decision {
 		Ranked:   each(d.Ranked, newRanked),
 		Refusals: each(d.Refusals, func(r poise.Refusal) Refusal { return Refusal{r.Node, reasons[r.Code], r.Dim, r.Text} }),
 	}
-	w.Misses = each(d.Misses, newMiss)
+	w.Misses = each(d.Misses, NewMiss)
 	w.Helps = each(d.Helps, func(h poise.Help) Help { return Help{reasons[h.Code], h.Dim, h.What, h.Beyond, h.Node, h.Nodes} })
 	if d.Nearest != nil {
-		m := newMiss(*d.Nearest)
+		m := NewMiss(*d.Nearest)
 		w.Nearest = &m
 	}
 	if q := d.Quota; q != nil {
@@ -58,7 +58,8 @@ func NewDecision(d *poise.Decision) *Decision {
 	return w
 }
 
-func newMiss(m poise.Miss) Miss {
+// NewMiss gives a miss as it goes over the wire.
+func NewMiss(m poise.Miss) Miss {
 	return Miss{m.Node, reasons[m.Code], m.Dim, m.Text, m.Ask, m.Have, m.Beyond}
 }
 
