@@ -67,7 +67,7 @@ func adviseFile(s Streams, o output, name string) error {
 }
 
 func printAdvice(w io.Writer, a *client.Advice) error {
-	fmt.Fprintf(w, "%d jobs wait: %d have room now, %d are blocked, %d over quota, %d lack room\n", a.Waiting, a.Fits, a.Blocked, a.Over, a.Lacking)
+	fmt.Fprintf(w, "jobs that wait: %d; with room now: %d, blocked: %d, over quota: %d, lacking room: %d\n", a.Waiting, a.Fits, a.Blocked, a.Over, a.Lacking)
 	if a.Lacking > 0 {
 		t := rows{{"CLASS", "NODES", "A TYPICAL ONE", "MORE", "AT LEAST", "STARTS", "LEFT"}}
 		for i := range a.Classes {
@@ -89,7 +89,7 @@ func printAdvice(w io.Writer, a *client.Advice) error {
 		fmt.Fprintln(w, "\nno class helps")
 		for i := range a.Helpless {
 			h := &a.Helpless[i]
-			fmt.Fprintf(w, "  %s of %s, %d in all (%s): %s\n", cell(h.Name), cell(h.Tenant), h.Jobs, amountsText(h.Request, ""), nearestText(h.Nearest))
+			fmt.Fprintf(w, "  %s of %s, %d like it (%s): %s\n", cell(h.Name), cell(h.Tenant), h.Jobs, amountsText(h.Request, ""), nearestText(h.Nearest))
 		}
 	}
 	if len(a.Unneeded) > 0 {
