@@ -125,6 +125,12 @@ func (d *driver) settle(w *Work) {
 		s.Again.Plan(sched.Brief)
 		d.away = append(d.away, s.Again)
 	case s.Dropped:
+	case s.Members != nil:
+		var b poise.GangPlaced
+		for _, m := range s.Members {
+			b.Placements = append(b.Placements, poise.Placement{Job: m.Job, Node: m.Node, Devices: m.Devices})
+		}
+		d.apply(b)
 	case s.Decision.Verdict == poise.Placed:
 		if miss := d.loop.state.OverQuota(d.loop.state.Job(s.Decision.Job)); miss != nil {
 			d.t.Fatalf("job %s is placed and over quota: %+v", s.Decision.Job, miss)

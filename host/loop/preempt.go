@@ -102,12 +102,15 @@ func (l *Loop) together(j *state.Job) []*state.Job {
 	return []*state.Job{j}
 }
 
-// claim gives the events of a claim.
+// claim gives the events of a claim. What becomes free is kept for the job.
 func (l *Loop) claim(j *state.Job, c *preempt.Claim, now poise.Time) []poise.Body {
 	until := now + poise.Time(l.settings.Preempt.Grace)
 	var events []poise.Body
 	for _, v := range c.Victims {
 		events = append(events, poise.JobPreempted{Job: v.ID, By: j.ID, Until: until})
+	}
+	if view := l.state.View(); view.Reservation(j.ID) != nil || len(view.Reservations()) < poise.MaxReservations {
+		events = append(events, poise.ReservationMade{Job: j.ID, Nodes: c.Nodes, Start: until})
 	}
 	return events
 }

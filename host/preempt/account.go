@@ -43,6 +43,11 @@ func victimOf(s *state.State, j *state.Job, now poise.Time) *victim {
 	return v
 }
 
+// covers says whether all that end with another victim end with this one.
+func (v *victim) covers(o *victim) bool {
+	return v != o && slices.Contains(v.jobs, o.jobs[0])
+}
+
 // right is why tasks of a tenant may be taken for a job.
 type right uint8
 

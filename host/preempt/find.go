@@ -103,6 +103,7 @@ func (f *finder) claim(members []*state.Job) *claim {
 		}
 	}()
 	c.nodes = make([]string, len(members))
+	released := map[poise.JobID]bool{}
 	for n, i := range sched.GangOrder(members) {
 		m := members[i]
 		r := f.row(trial.View(), m)
@@ -110,10 +111,12 @@ func (f *finder) claim(members []*state.Job) *claim {
 			return nil
 		}
 		for _, v := range r.victims {
-			f.account.take(v, 1)
-			c.victims = append(c.victims, v)
+			c.victims = f.with(c.victims, v)
 			for _, j := range v.jobs {
-				trial.Release(j.Task())
+				if !released[j.ID] {
+					released[j.ID] = true
+					trial.Release(j.Task())
+				}
 			}
 		}
 		if len(members) > 1 {
@@ -130,6 +133,18 @@ func (f *finder) claim(members []*state.Job) *claim {
 		return nil // there is room: it is a policy that keeps them off
 	}
 	return c
+}
+
+// with adds a victim, and counts it. Those that end with it need not stand beside it.
+func (f *finder) with(victims []*victim, v *victim) []*victim {
+	victims = slices.DeleteFunc(victims, func(o *victim) bool {
+		if v.covers(o) {
+			f.account.take(o, -1)
+		}
+		return v.covers(o)
+	})
+	f.account.take(v, 1)
+	return append(victims, v)
 }
 
 // domains gives the values of a label of the nodes, sorted.
@@ -208,8 +223,11 @@ func (f *finder) victim(t *state.Task) *victim {
 		return nil
 	}
 	v := victimOf(f.state, j, f.now)
+	f.byJob[j.ID] = v
 	for _, each := range v.jobs {
-		f.byJob[each.ID] = v
+		if !each.Extra() { // one of these ends by itself, too
+			f.byJob[each.ID] = v
+		}
 	}
 	return v
 }

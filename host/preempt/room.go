@@ -113,11 +113,16 @@ func (f *finder) choose(s *shelf, from []*victim, lacking []string) *room {
 			break
 		}
 		// With those before it gone, its tenant may have no more to give.
-		if f.account.allowed(v, lacking) != none {
-			f.account.take(v, 1)
-			s.put(v, 1)
-			victims = append(victims, v)
+		if f.account.allowed(v, lacking) == none || slices.ContainsFunc(victims, func(o *victim) bool { return o.covers(v) }) {
+			continue
 		}
+		for _, o := range victims {
+			if v.covers(o) {
+				s.put(o, -1)
+			}
+		}
+		s.put(v, 1)
+		victims = f.with(victims, v)
 	}
 	var r *room
 	enough := s.fits()

@@ -119,20 +119,21 @@ func (s *State) placeYield(j *Job, y *Yield) error {
 }
 
 // claimed is what jobs of a tenant, and of those under it, ask for of a resource
-// that others make room for now, without one of them.
+// for which others made room that is kept for them, without one of them.
 func (s *State) claimed(tenant poise.TenantID, but *Job, resource string) int64 {
 	var all sum
-	for id := range s.yields {
-		j := s.jobs[id]
-		if j == nil || j.task != nil || j.ID == but.ID || !s.under(j.Tenant, tenant) {
+	for _, reserved := range s.live.reservations {
+		j := s.jobs[reserved.Job]
+		if len(j.Yield.Took) == 0 || reserved.For(but) || !s.under(j.Tenant, tenant) {
 			continue
 		}
-		r := &j.Shape.Request
-		if amount, _ := r.Amounts.Find(resource); amount > 0 {
+		for i := range reserved.Holds {
+			r := &reserved.Holds[i].Shape.Request
+			amount, _ := r.Amounts.Find(resource)
 			all.add(amount)
-		}
-		if r.Device.Count > 0 && r.Device.Kind == resource {
-			all.add(r.Device.Total())
+			if r.Device.Count > 0 && r.Device.Kind == resource {
+				all.add(r.Device.Total())
+			}
 		}
 	}
 	return all.amount()
