@@ -27,7 +27,7 @@ type JobQuery struct {
 	Limit                     int     // 0 = 100, at most 1,000
 }
 
-const selectJob = "SELECT id, name, tenant, state, seq, submitted, changed, node, reason, exit_code, body, attempts, signal, decision FROM jobs"
+const selectJob = "SELECT id, name, tenant, state, seq, submitted, changed, node, reason, exit_code, body, attempts, signal, decision, grp, grp_name FROM jobs"
 
 // Jobs lists jobs, the latest arrival first.
 func (s *Store) Jobs(ctx context.Context, q JobQuery) ([]JobRow, error) {
@@ -60,6 +60,20 @@ func (s *Store) JobByName(ctx context.Context, tenant, name string) (JobRow, err
 	return s.job(ctx, fmt.Sprintf("job %q of tenant %q", name, tenant), selectJob+" WHERE tenant = ? AND name = ? ORDER BY seq DESC, id DESC LIMIT 1", tenant, name)
 }
 
+// GroupByName gives the last job of the tenant's group of that name which arrived
+// last.
+func (s *Store) GroupByName(ctx context.Context, tenant, name string) (JobRow, error) {
+	return s.job(ctx, fmt.Sprintf("group %q of tenant %q", name, tenant),
+		selectJob+" WHERE grp <> '' AND tenant = ? AND grp_name = ? ORDER BY seq DESC, id DESC LIMIT 1", tenant, name)
+}
+
+// Group gives the jobs of a group in the order of their arrival.
+func (s *Store) Group(ctx context.Context, id string) ([]JobRow, error) {
+	rows, err := s.reads.QueryContext(ctx, selectJob+" WHERE grp <> '' AND grp = ? ORDER BY seq, id", id)
+	jobs, err := collect(rows, err, scanJob)
+	return jobs, failure(fmt.Sprintf("list group %q", id), err)
+}
+
 func (s *Store) job(ctx context.Context, op, query string, args ...any) (JobRow, error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	jobs, err := collect(rows, err, scanJob)
@@ -68,7 +82,7 @@ func (s *Store) job(ctx context.Context, op, query string, args ...any) (JobRow,
 
 // Placements lists the placements of a job in their order.
 func (s *Store) Placements(ctx context.Context, job string) ([]PlacementRow, error) {
-	rows, err := s.reads.QueryContext(ctx, "SELECT id, job, node, devices, placed, started, ended, state, decision FROM placements WHERE job = ? ORDER BY placed, id", job)
+	rows, err := s.reads.QueryContext(ctx, "SELECT id, job, node, devices, placed, started, ended, state, decision, exit_code, signal, detail FROM placements WHERE job = ? ORDER BY placed, id", job)
 	placements, err := collect(rows, err, scanPlacement)
 	return placements, failure(fmt.Sprintf("list placements of job %q", job), err)
 }
@@ -125,7 +139,7 @@ func (s *Store) Key(ctx context.Context, tenant, key string) (KeyRow, error) {
 }
 
 func scanJob(r *sql.Rows, j *JobRow) error {
-	return r.Scan(&j.ID, &j.Name, &j.Tenant, &j.State, &j.Seq, &j.Submitted, &j.Changed, &j.Node, &j.Reason, &j.ExitCode, &j.Body, &j.Attempts, &j.Signal, &j.Decision)
+	return r.Scan(&j.ID, &j.Name, &j.Tenant, &j.State, &j.Seq, &j.Submitted, &j.Changed, &j.Node, &j.Reason, &j.ExitCode, &j.Body, &j.Attempts, &j.Signal, &j.Decision, &j.Group, &j.GroupName)
 }
 
 func scanDecision(r *sql.Rows, d *DecisionRow) error {

@@ -18,10 +18,11 @@ func TestRows(t *testing.T) {
 	exit := int32(-1)
 	job := JobRow{
 		ID: "j\x00'\"%_é", Name: "n", Tenant: "a", State: "done", Seq: 1, Submitted: -5, Changed: now, Node: "n1", Reason: "r",
-		ExitCode: &exit, Signal: "SIGKILL", Attempts: 3, Body: []byte{0, 255}, Decision: []byte("{}"),
+		ExitCode: &exit, Signal: "SIGKILL", Attempts: 3, Body: []byte{0, 255}, Decision: []byte("{}"), Group: "g", GroupName: "batch",
 	}
 	placement := PlacementRow{
 		ID: "p", Job: job.ID, Node: "n1", Devices: []uint16{0, 7, 65535}, Placed: 1, Started: 2, Ended: 3, State: "ended", Decision: 1<<64 - 1,
+		ExitCode: &exit, Signal: "SIGTERM", Detail: "d",
 	}
 	decision := DecisionRow{Seq: 1, Job: job.ID, Tenant: "a", Node: "n1", Policy: "p", At: 9, Snapshot: 1<<64 - 1, Commit: 7, Body: []byte("{}")}
 	key := KeyRow{Key: "k", Tenant: "a", Job: job.ID, Hash: []byte{1}, At: 4}
@@ -38,6 +39,10 @@ func TestRows(t *testing.T) {
 		f(j, err, job)
 		j, err = s.JobByName(t.Context(), "a", job.Name)
 		f(j, err, job)
+		j, err = s.GroupByName(t.Context(), "a", job.GroupName)
+		f(j, err, job)
+		g, err := s.Group(t.Context(), job.Group)
+		f(g, err, []JobRow{job})
 		p, err := s.Placements(t.Context(), job.ID)
 		f(p, err, []PlacementRow{placement})
 		d, err := s.Decision(t.Context(), decision.Seq)
@@ -47,8 +52,8 @@ func TestRows(t *testing.T) {
 	}
 	check()
 	job.Name, job.State, job.Seq, job.Changed, job.ExitCode, job.Body = "m", "failed", 2, 5, nil, nil
-	job.Signal, job.Attempts, job.Decision = "", 4, nil
-	placement.Devices, placement.State, placement.Decision = nil, "lost", 3
+	job.Signal, job.Attempts, job.Decision, job.Group, job.GroupName = "", 4, nil, "h", "other"
+	placement.Devices, placement.State, placement.Decision, placement.ExitCode, placement.Signal = nil, "lost", 3, nil, ""
 	decision.Job, decision.Body = job.ID, []byte("[]")
 	key.Job, key.Hash = "other", []byte{2}
 	put(t, s, Batch{Jobs: []JobRow{job}, Placements: []PlacementRow{placement}, Decisions: []DecisionRow{decision}, Keys: []KeyRow{key}})

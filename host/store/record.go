@@ -31,6 +31,7 @@ type JobRow struct {
 	Attempts                int64  // how often a place was looked for
 	Body                    []byte // the job as it was submitted
 	Decision                []byte // the latest that found no place, nothing where it has one
+	Group, GroupName        string // id and name of what it was submitted as a part of, "" = of nothing
 }
 
 // PlacementRow is one attempt to run a job on a node, by ID.
@@ -40,6 +41,8 @@ type PlacementRow struct {
 	Placed, Started, Ended int64 // ms since the Unix epoch, 0 = not yet
 	State                  string
 	Decision               uint64 // Seq of the DecisionRow behind it
+	ExitCode               *int32 // of its ended task, nil where nobody knows
+	Signal, Detail         string // what ended its task, and why
 }
 
 // DecisionRow is one scheduling choice, by Seq.

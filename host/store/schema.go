@@ -114,6 +114,15 @@ ALTER TABLE jobs ADD COLUMN decision BLOB NOT NULL DEFAULT x'';
 CREATE TABLE shadows (
 	tenant TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, body BLOB NOT NULL
 ) STRICT;
+`, `
+-- How each task ended, and which jobs belong together.
+ALTER TABLE placements ADD COLUMN exit_code INTEGER;
+ALTER TABLE placements ADD COLUMN signal TEXT NOT NULL DEFAULT '';
+ALTER TABLE placements ADD COLUMN detail TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN grp TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN grp_name TEXT NOT NULL DEFAULT '';
+CREATE INDEX jobs_group ON jobs (grp, seq, id) WHERE grp <> '';
+CREATE INDEX jobs_group_name ON jobs (tenant, grp_name, seq, id) WHERE grp <> '';
 `}
 
 // migrate brings the database to the version that steps lead to. A crash on the

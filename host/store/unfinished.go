@@ -8,7 +8,7 @@ import (
 
 // selectOpen finds placements through their jobs: most of all placements have
 // ended, and no index knows which.
-const selectOpen = "SELECT p.id, p.job, p.node, p.devices, p.placed, p.started, p.ended, p.state, p.decision FROM jobs j JOIN placements p ON p.job = j.id AND p.ended = 0"
+const selectOpen = "SELECT p.id, p.job, p.node, p.devices, p.placed, p.started, p.ended, p.state, p.decision, p.exit_code, p.signal, p.detail FROM jobs j JOIN placements p ON p.job = j.id AND p.ended = 0"
 
 // Unfinished gives all jobs in one of the states, in no order that matters, and
 // their placements that have not ended, for who takes them up again.
@@ -32,7 +32,7 @@ func (s *Store) Unfinished(ctx context.Context, states ...string) ([]JobRow, []P
 func scanPlacement(r *sql.Rows, p *PlacementRow) error {
 	var devices string
 	var decision int64
-	err := r.Scan(&p.ID, &p.Job, &p.Node, &devices, &p.Placed, &p.Started, &p.Ended, &p.State, &decision)
+	err := r.Scan(&p.ID, &p.Job, &p.Node, &devices, &p.Placed, &p.Started, &p.Ended, &p.State, &decision, &p.ExitCode, &p.Signal, &p.Detail)
 	if err != nil {
 		return err
 	}

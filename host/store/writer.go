@@ -23,13 +23,14 @@ const walLimit = 64 << 20
 
 const (
 	insertEvent = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
-	upsertJob   = `INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+	upsertJob   = `INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 		name = excluded.name, tenant = excluded.tenant, state = excluded.state, seq = excluded.seq, submitted = excluded.submitted,
 		changed = excluded.changed, node = excluded.node, reason = excluded.reason, exit_code = excluded.exit_code, body = excluded.body,
-		attempts = excluded.attempts, signal = excluded.signal, decision = excluded.decision`
-	upsertPlacement = `INSERT INTO placements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+		attempts = excluded.attempts, signal = excluded.signal, decision = excluded.decision, grp = excluded.grp, grp_name = excluded.grp_name`
+	upsertPlacement = `INSERT INTO placements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
 		job = excluded.job, node = excluded.node, devices = excluded.devices, placed = excluded.placed, started = excluded.started,
-		ended = excluded.ended, state = excluded.state, decision = excluded.decision`
+		ended = excluded.ended, state = excluded.state, decision = excluded.decision,
+		exit_code = excluded.exit_code, signal = excluded.signal, detail = excluded.detail`
 	upsertDecision = `INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET
 		job = excluded.job, node = excluded.node, policy = excluded.policy, at = excluded.at, snapshot = excluded.snapshot,
 		"commit" = excluded."commit", body = excluded.body, tenant = excluded.tenant`
@@ -171,18 +172,16 @@ func (w *writer) put(b *Batch) error {
 	}
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
-		var exit any
-		if j.ExitCode != nil {
-			exit = int64(*j.ExitCode)
-		}
-		if err := w.exec(upsertJob, j.ID, j.Name, j.Tenant, j.State, j.Seq, j.Submitted, j.Changed, j.Node, j.Reason, exit, blob(j.Body), j.Attempts, j.Signal, blob(j.Decision)); err != nil {
+		if err := w.exec(upsertJob, j.ID, j.Name, j.Tenant, j.State, j.Seq, j.Submitted, j.Changed, j.Node, j.Reason, maybe(j.ExitCode), blob(j.Body), j.Attempts,
+			j.Signal, blob(j.Decision), j.Group, j.GroupName); err != nil {
 			return fmt.Errorf("job %q: %w", j.ID, err)
 		}
 		w.step(pointRow)
 	}
 	for i := range b.Placements {
 		p := &b.Placements[i]
-		if err := w.exec(upsertPlacement, p.ID, p.Job, p.Node, formatDevices(p.Devices), p.Placed, p.Started, p.Ended, p.State, int64(p.Decision)); err != nil {
+		if err := w.exec(upsertPlacement, p.ID, p.Job, p.Node, formatDevices(p.Devices), p.Placed, p.Started, p.Ended, p.State, int64(p.Decision),
+			maybe(p.ExitCode), p.Signal, p.Detail); err != nil {
 			return fmt.Errorf("placement %q: %w", p.ID, err)
 		}
 		w.step(pointRow)
@@ -244,4 +243,12 @@ func parseDevices(text string) ([]uint16, error) {
 		devices[i] = uint16(d)
 	}
 	return devices, nil
+}
+
+// maybe gives a number that may not be there as a column takes it.
+func maybe(n *int32) any {
+	if n == nil {
+		return nil
+	}
+	return int64(*n)
 }
