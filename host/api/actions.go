@@ -22,6 +22,12 @@ var actions = map[string]access.Action{
 
 	"submit-jobs":    access.ChangeJobs,
 	"cancel-job":     access.ChangeJobs,
+	"hold-job":       access.ChangeJobs,
+	"release-job":    access.ChangeJobs,
+	"set-priority":   access.ChangeJobs,
+	"cancel-jobs":    access.ChangeJobs,
+	"hold-jobs":      access.ChangeJobs,
+	"release-jobs":   access.ChangeJobs,
 	"plan-job":       access.PlanJobs,
 	"list-jobs":      access.ReadJobs,
 	"get-job":        access.ReadJobs,

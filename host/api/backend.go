@@ -29,6 +29,15 @@ type Backend interface {
 	// Cancel withdraws a waiting job and stops a running one; a job that has ended
 	// stays as it is.
 	Cancel(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error)
+	// Hold keeps a waiting job from being tried, Release lets it; SetPriority changes
+	// the place of a waiting job at once. Done a second time they change nothing. By is
+	// who wants it.
+	Hold(ctx context.Context, tenant poise.TenantID, nameOrID, by string) (client.Job, error)
+	Release(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error)
+	SetPriority(ctx context.Context, tenant poise.TenantID, nameOrID string, priority int32, by string) (client.Job, error)
+	// Sweep does one thing to all jobs that have not ended whose labels match, in one
+	// turn, and gives how many that changed.
+	Sweep(ctx context.Context, tenant poise.TenantID, action client.JobAction, selectors []poise.Selector, by string) (client.Swept, error)
 	// Why gives the latest decision on a job in full.
 	Why(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Why, error)
 	// Plan decides on the state as it is now and changes nothing.

@@ -44,9 +44,13 @@ func (s *server) jobRoutes() {
 		if err == nil {
 			err = owned(tenant, list...)
 		}
+		if err == nil {
+			err = elements(list)
+		}
 		if err != nil {
 			return nil, err
 		}
+		heldBy(ctx, list)
 		about(ctx, tenant, several(len(list)))
 		made, err := s.backend.Submit(ctx, tenant, list, in.Key)
 		if len(made) > 0 {
@@ -56,26 +60,25 @@ func (s *server) jobRoutes() {
 	}, asWritten, answers(http.StatusCreated))
 
 	type filter struct {
-		Limit int             `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
-		After string          `query:"after" doc:"The field next of the page before"`
-		State client.JobState `query:"state" enum:"waiting,starting,running,succeeded,failed,lost,withdrawn"`
-		Name  string          `query:"name"`
-		Node  string          `query:"node"`
+		Limit    int             `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
+		After    string          `query:"after" doc:"The field next of the page before"`
+		State    client.JobState `query:"state" enum:"waiting,starting,running,succeeded,failed,lost,withdrawn"`
+		Name     string          `query:"name"`
+		Node     string          `query:"node"`
+		Selector string          `query:"selector" doc:"Requirements on labels, apart by commas: key=value, key!=value, key in (a,b), key notin (a,b), key, !key"`
 	}
 	handle(s, http.MethodGet, "/v1/jobs", "list-jobs", "List jobs, newest first", func(ctx context.Context, in *filter) (*body[client.JobPage], error) {
-		return answer(s.backend.Jobs(ctx, tenantOf(ctx), client.JobFilter{State: in.State, Name: in.Name, Node: in.Node, Limit: in.Limit, After: in.After}))
+		return answer(s.backend.Jobs(ctx, tenantOf(ctx), client.JobFilter{
+			State: in.State, Name: in.Name, Node: in.Node, Selector: in.Selector, Limit: in.Limit, After: in.After,
+		}))
 	})
 	handle(s, http.MethodGet, "/v1/jobs/{job}", "get-job", "Get a job", func(ctx context.Context, in *jobPath) (*body[client.Job], error) {
 		return answer(s.backend.Job(ctx, tenantOf(ctx), in.Job))
 	})
 	handle(s, http.MethodPost, "/v1/jobs/{job}/cancel", "cancel-job", "Withdraw a job that waits, or stop one that runs", func(ctx context.Context, in *jobPath) (*body[client.Job], error) {
-		about(ctx, tenantOf(ctx), "job "+in.Job)
-		j, err := s.backend.Cancel(ctx, tenantOf(ctx), in.Job)
-		if err == nil {
-			about(ctx, poise.TenantID(j.Tenant), fmt.Sprintf("job %s (%s)", j.ID, j.Name))
-		}
-		return answer(j, err)
+		return done(ctx, in.Job, "", func() (client.Job, error) { return s.backend.Cancel(ctx, tenantOf(ctx), in.Job) })
 	})
+	s.lifeRoutes()
 	handle(s, http.MethodGet, "/v1/jobs/{job}/why", "explain-job", "Get the latest decision on a job, in full", func(ctx context.Context, in *jobPath) (*body[client.Why], error) {
 		w, err := s.backend.Why(ctx, tenantOf(ctx), in.Job)
 		return whyFor(ctx, w, err)

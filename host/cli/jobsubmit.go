@@ -112,7 +112,8 @@ func specsOf(path string) ([]client.JobSpec, error) {
 		if specs[i].Tenant == client.DefaultTenant {
 			specs[i].Tenant = ""
 		}
-		specs[i].Command, specs[i].Env, specs[i].Dir, specs[i].After = j.Task.Command, j.Task.Env, j.Task.Dir, j.Task.After
+		specs[i].Command, specs[i].Env, specs[i].Dir = j.Task.Command, j.Task.Env, j.Task.Dir
+		lifeOf(&specs[i], j)
 	}
 	return specs, nil
 }

@@ -15,15 +15,23 @@ import (
 
 // Why implements api.Backend.
 func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Why, error) {
-	row, err := d.find(ctx, tenant, nameOrID)
+	t, err := d.target(ctx, tenant, nameOrID)
 	if err != nil {
 		return client.Why{}, err
 	}
+	row := t.telling()
 	j, err := d.view(ctx, &row)
 	if err != nil {
 		return client.Why{}, err
 	}
 	w := client.Why{Job: j}
+	if t.whole {
+		whole, err := d.sum(&t)
+		if err != nil {
+			return client.Why{}, err
+		}
+		w.Job.Array.States = whole.Array.States
+	}
 	if j.State == client.Waiting {
 		w.Waits = d.board.rests.reason(poise.TenantID(row.Tenant), d.core.now())
 		if w.Queue, err = d.standing(ctx, poise.JobID(row.ID)); err != nil {
@@ -33,6 +41,9 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 	now, err := d.attempt(ctx, row.ID)
 	if err != nil {
 		return w, err
+	}
+	if now.waits != "" {
+		w.Waits = now.waits
 	}
 	if w.Decision = now.decision; w.Decision == nil {
 		if w.Decision, w.At, err = d.decided(ctx, &row); err != nil {

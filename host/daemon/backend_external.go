@@ -41,7 +41,7 @@ func (d *Daemon) assignmentViews(tasks []assigned) []client.Assignment {
 		b := &a.binding
 		w := client.Assignment{
 			Placement: b.Placement, Job: string(b.Job), Name: b.Name, Tenant: string(b.Tenant), Node: b.Node, Devices: b.Devices,
-			State: client.Starting, Acknowledged: a.acknowledged, Request: client.Amounts(b.Amounts), Command: b.Command, Env: b.Env, Dir: b.Dir, Stop: a.stop,
+			State: client.Starting, Acknowledged: a.acknowledged, Request: client.Amounts(b.Amounts), Command: b.Command, Env: b.Environ(), Dir: b.Dir, Stop: a.stop,
 		}
 		if b.RunTime > 0 {
 			w.RunTime = (time.Duration(b.RunTime) * time.Millisecond).String()

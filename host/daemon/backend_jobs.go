@@ -32,16 +32,24 @@ func (d *Daemon) find(ctx context.Context, tenant poise.TenantID, nameOrID strin
 
 // Job implements api.Backend.
 func (d *Daemon) Job(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error) {
-	row, err := d.find(ctx, tenant, nameOrID)
+	t, err := d.target(ctx, tenant, nameOrID)
 	if err != nil {
 		return client.Job{}, err
 	}
-	j, err := d.view(ctx, &row)
+	if t.whole {
+		return d.sum(&t)
+	}
+	row := &t.rows[0]
+	j, err := d.view(ctx, row)
+	if err == nil {
+		err = d.runs(ctx, &j)
+	}
 	if err != nil || j.State != client.Waiting {
 		return j, err
 	}
 	if now, err := d.attempt(ctx, row.ID); err == nil { // else the history has to do
 		j.Attempts = max(j.Attempts, now.count)
+		j.Order = now.order
 	}
 	return j, nil
 }
@@ -50,6 +58,8 @@ func (d *Daemon) Job(ctx context.Context, tenant poise.TenantID, nameOrID string
 type attempt struct {
 	count    int // how many there were
 	decision *client.Decision
+	order    *client.Order // nil where it does not wait
+	waits    string        // why it is not tried now, "" where it is, in its turn
 }
 
 // attempt gives what the loop knows of a job that has not ended. The history is
@@ -59,6 +69,8 @@ func (d *Daemon) attempt(ctx context.Context, id string) (attempt, error) {
 	err := d.do(ctx, func(c *core) error {
 		if live := c.jobs[poise.JobID(id)]; live != nil {
 			got.count = int(live.row.Attempts)
+			got.order = c.orderOf(live)
+			got.waits = c.keptBack(live)
 			if live.decision != nil {
 				got.decision = client.NewDecision(live.decision)
 			}
@@ -73,6 +85,13 @@ func (d *Daemon) attempt(ctx context.Context, id string) (attempt, error) {
 
 // Jobs implements api.Backend.
 func (d *Daemon) Jobs(ctx context.Context, tenant poise.TenantID, f client.JobFilter) (client.JobPage, error) {
+	var selectors []poise.Selector
+	if f.Selector != "" {
+		var err error
+		if selectors, err = poise.ParseSelectors(f.Selector); err != nil {
+			return client.JobPage{}, err
+		}
+	}
 	q := store.JobQuery{Tenant: string(tenant), State: string(f.State), NamePrefix: f.Name, Limit: f.Limit}
 	if f.After != "" {
 		seq, id, ok := strings.Cut(f.After, ".")
@@ -91,6 +110,12 @@ func (d *Daemon) Jobs(ctx context.Context, tenant poise.TenantID, f client.JobFi
 		for i := range rows {
 			q.After = store.JobMark{Seq: rows[i].Seq, ID: rows[i].ID}
 			if f.Name != "" && rows[i].Name != f.Name || f.Node != "" && rows[i].Node != f.Node {
+				continue
+			}
+			if ok, err := labelled(&rows[i], selectors); err != nil || !ok {
+				if err != nil {
+					return page, err
+				}
 				continue
 			}
 			if len(page.Jobs) == f.Limit {
@@ -113,12 +138,30 @@ func (d *Daemon) Jobs(ctx context.Context, tenant poise.TenantID, f client.JobFi
 	}
 }
 
+// labelled says whether a job's labels match.
+func labelled(row *store.JobRow, selectors []poise.Selector) (bool, error) {
+	if len(selectors) == 0 {
+		return true, nil
+	}
+	var spec struct {
+		Job struct{ Labels []poise.Label }
+	}
+	if err := json.Unmarshal(row.Body, &spec); err != nil {
+		return false, fmt.Errorf("job %q: %w", row.ID, err)
+	}
+	return poise.MatchAll(selectors, spec.Job.Labels), nil
+}
+
 // Cancel implements api.Backend.
 func (d *Daemon) Cancel(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Job, error) {
-	row, err := d.find(ctx, tenant, nameOrID)
+	t, err := d.target(ctx, tenant, nameOrID)
 	if err != nil {
 		return client.Job{}, err
 	}
+	if t.whole {
+		return d.cancelAll(ctx, tenant, &t)
+	}
+	row := &t.rows[0]
 	if !client.JobState(row.State).Ended() {
 		done := make(chan error, 1)
 		err := d.do(ctx, func(c *core) error {
@@ -149,7 +192,11 @@ func (d *Daemon) Cancel(ctx context.Context, tenant poise.TenantID, nameOrID str
 
 // Logs implements api.Backend.
 func (d *Daemon) Logs(ctx context.Context, tenant poise.TenantID, nameOrID string, o client.LogOptions) (io.ReadCloser, error) {
-	row, err := d.find(ctx, tenant, nameOrID)
+	t, err := d.target(ctx, tenant, nameOrID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := t.one("logs")
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +247,9 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 	}
 	j := client.Job{
 		ID: row.ID, Name: row.Name, Tenant: row.Tenant, State: client.JobState(row.State), Node: row.Node,
-		Spec: client.NewJobSpec(&spec.Job), Submitted: client.At(poise.Time(row.Submitted)), ExitCode: row.ExitCode,
+		Spec: spec.view(), Held: spec.Job.Held, Array: spec.Array.view(), Submitted: client.At(poise.Time(row.Submitted)), ExitCode: row.ExitCode,
 		Signal: row.Signal, Attempts: int(row.Attempts),
 	}
-	j.Spec.Command, j.Spec.Env, j.Spec.Dir, j.Spec.After = spec.Command, spec.Env, spec.Dir, spec.After
 	if j.State.Ended() {
 		j.Ended, j.Detail = client.At(poise.Time(row.Changed)), row.Reason
 	} else {
@@ -229,4 +275,12 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 		}
 	}
 	return j, nil
+}
+
+// view gives a job as it was submitted, as it goes over the wire.
+func (s *Spec) view() client.JobSpec {
+	v := client.NewJobSpec(&s.Job)
+	v.Command, v.Env, v.Dir = s.Command, s.Env, s.Dir
+	v.After, v.AfterAny, v.AfterFailure = s.After, s.AfterAny, s.AfterFailure
+	return v
 }

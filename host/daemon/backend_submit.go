@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,13 +15,20 @@ import (
 
 // Submit implements api.Backend.
 func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec, key string) ([]client.Job, error) {
-	own := make([]Spec, len(specs))
+	var own []Spec
 	for i := range specs {
-		j, err := api.ParseJob(specs[i])
+		s := &specs[i]
+		j, err := api.ParseJob(*s)
 		if err != nil {
 			return nil, err
 		}
-		own[i] = Spec{Job: j.Job, Command: specs[i].Command, Env: specs[i].Env, Dir: specs[i].Dir, After: specs[i].After}
+		if s.Hold {
+			j.Held = cmp.Or(s.HeldBy, string(tenant))
+		}
+		own = append(own, (&Spec{
+			Job: j.Job, Command: s.Command, Env: s.Env, Dir: s.Dir, After: s.After, AfterAny: s.AfterAny, AfterFailure: s.AfterFailure,
+			StartIn: j.StartIn, FinishIn: j.FinishIn,
+		}).elements(j.Array)...)
 	}
 	if err := d.runnable(own); err != nil {
 		return nil, err

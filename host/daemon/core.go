@@ -51,6 +51,7 @@ type core struct {
 	batch   store.Batch
 	effects []effect
 	at      poise.Time // of the last event
+	tried   poise.Time // when jobs to plan were looked for last
 
 	jobs    map[poise.JobID]*liveJob
 	byPlace map[string]poise.JobID // by placement id
@@ -78,14 +79,14 @@ type core struct {
 
 // liveJob is what the daemon knows of a job that waits or runs, beside the state.
 type liveJob struct {
-	row       store.JobRow
-	spec      Spec
-	place     store.PlacementRow // no ID while it waits
-	engine    binder             // of the placement
-	over      *atomic.Bool       // of the placement: it must not be bound any more
-	decision  *poise.Decision
-	unbound   int // binds in a row that failed
-	cancelled bool
+	row      store.JobRow
+	spec     Spec
+	place    store.PlacementRow // no ID while it waits
+	engine   binder             // of the placement
+	over     *atomic.Bool       // of the placement: it must not be bound any more
+	decision *poise.Decision
+	unbound  int    // binds in a row that failed
+	stop     string // why it is to end though it is placed, "" = it is not
 }
 
 // planned is work that was planned on another goroutine, and by what.
@@ -114,6 +115,7 @@ func (c *core) run(ctx context.Context) error {
 		case <-c.landed: // there may be room again
 		case <-timer.C:
 		}
+		c.expire()
 		more, err := c.decide()
 		if err != nil {
 			return err
@@ -157,7 +159,7 @@ func (c *core) sleep(more bool) time.Duration {
 	if c.store.Stalled() != nil {
 		return time.Second
 	}
-	if at, ok := c.loop.NextWake(c.now()); ok {
+	if at, ok := c.loop.NextWake(c.tried); ok && !c.flights.full() {
 		return min(max(time.Duration(at-c.now())*time.Millisecond, 0), longestSleep)
 	}
 	return longestSleep
@@ -169,7 +171,8 @@ func (c *core) decide() (more bool, err error) {
 		return false, nil
 	}
 	for range turnWork {
-		w := c.loop.Next(c.now())
+		c.tried = c.now()
+		w := c.loop.Next(c.tried)
 		if w == nil {
 			return false, nil
 		}

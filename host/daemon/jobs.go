@@ -22,7 +22,14 @@ type Spec struct {
 	Dir     string            `json:",omitempty"`
 	After   []string          `json:",omitempty"` // as given; Job.After are those that have not ended
 
-	after map[string]store.JobRow // what the history has of them, until they are resolved
+	AfterAny     []string      `json:",omitempty"` // as given
+	AfterFailure []string      `json:",omitempty"` // as given
+	Any, Failed  []poise.JobID `json:",omitempty"` // of Job.After, those that may end anyhow, and that have to fail
+	// StartIn and FinishIn are as given; Job has the times that they came to.
+	StartIn, FinishIn poise.Span `json:",omitempty"`
+	Array             *Array     `json:",omitempty"`
+
+	needs []need // what all of them mean, until they are resolved
 }
 
 // States of a job in the history.
@@ -59,19 +66,34 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 			return
 		}
 	}
+	now, array := c.now(), ""
 	for i := range specs {
+		if a := specs[i].Array; a != nil {
+			if a.Index == 0 {
+				array = uuid.Must(uuid.NewV7()).String()
+			}
+			a.ID = array
+		}
 		j := &specs[i].Job
 		j.ID = poise.JobID(uuid.Must(uuid.NewV7()).String())
 		j.Tenant = tenant
 		if j.Name == "" {
 			j.Name = string(j.ID)
 		}
+		if err := specs[i].resolve(now); err != nil {
+			answer(nil, err)
+			return
+		}
 		if err := j.Validate(); err != nil {
 			answer(nil, err)
 			return
 		}
 	}
-	if err := c.order(specs); err != nil {
+	turns, err := turns(specs)
+	if err == nil {
+		err = c.order(specs)
+	}
+	if err != nil {
 		answer(nil, err)
 		return
 	}
@@ -84,7 +106,7 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 		}
 	}
 	rows := make([]store.JobRow, len(specs))
-	for i := range specs {
+	for _, i := range turns {
 		row, err := c.accept(&specs[i], unfit[i])
 		if err != nil { // Validate has passed: only a fault of ours can stand in the way
 			panic(fmt.Sprintf("BUG: a valid job is refused: %v", err))
@@ -123,10 +145,13 @@ func (c *core) accept(s *Spec, reason string) (store.JobRow, error) {
 		ID: string(s.Job.ID), Name: s.Job.Name, Tenant: string(s.Job.Tenant), State: stateWaiting, Reason: reason,
 		Seq: int64(arrived), Submitted: int64(at), Body: body,
 	}}
-	if n := len(s.Job.After); n > 0 {
-		live.row.Reason = fmt.Sprintf("comes after job %s", s.Job.After[n-1])
+	if s.Array != nil {
+		live.row.Group, live.row.GroupName = s.Array.ID, s.Array.Name
 	}
 	c.jobs[s.Job.ID] = live
+	if why := c.waitsFor(live); why != "" {
+		live.row.Reason = why
+	}
 	c.keep(live)
 	c.metrics.JobSubmitted(live.row.Tenant)
 	return live.row, nil

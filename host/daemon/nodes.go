@@ -58,8 +58,8 @@ func (c *core) leave(name string) error {
 		live := c.jobs[id]
 		// Where the node is there after all, nothing of the job may go on there.
 		c.evict(live.engine, live.place.ID, 0, func(error) {})
-		if live.cancelled {
-			c.end(live, stateFailed, nil, cancelled)
+		if live.stop != "" {
+			c.end(live, stateFailed, nil, live.stop)
 			continue
 		}
 		c.requeue(live, fmt.Sprintf("node %s left", name))

@@ -60,7 +60,7 @@ func (j *liveJob) binding() engine.Binding {
 	job := &j.spec.Job
 	return engine.Binding{
 		Placement: j.place.ID, Job: job.ID, Name: job.Name, Tenant: job.Tenant, Node: j.place.Node, Devices: j.place.Devices,
-		DeviceKind: job.Request.Device.Kind, Command: j.spec.Command, Env: j.spec.Env, Dir: j.spec.Dir,
+		DeviceKind: job.Request.Device.Kind, Command: j.spec.Command, Env: j.spec.Env, Marks: j.spec.Array.marks(), Dir: j.spec.Dir,
 		Amounts: job.Request.Amounts, RunTime: job.RunTime, Grace: grace,
 	}
 }
@@ -93,8 +93,8 @@ func (c *core) unbound(placement string, cause error) {
 	}
 	live.unbound++
 	switch {
-	case live.cancelled:
-		c.end(live, stateFailed, nil, cancelled)
+	case live.stop != "":
+		c.end(live, stateFailed, nil, live.stop)
 	case poise.KindOf(cause) == poise.Invalid, poise.KindOf(cause) == poise.Denied:
 		c.end(live, stateFailed, nil, cause.Error())
 	case live.unbound%maxBinds != 0:
@@ -134,8 +134,8 @@ func (c *core) giveUp(placement string, cause error) {
 	live := c.placed(placement)
 	switch {
 	case live == nil:
-	case live.cancelled:
-		c.end(live, stateFailed, nil, cancelled)
+	case live.stop != "":
+		c.end(live, stateFailed, nil, live.stop)
 	default:
 		c.requeue(live, cause.Error())
 	}
@@ -193,13 +193,17 @@ func (c *core) status(from binder, s engine.Status) {
 	switch {
 	case s.State == engine.Succeeded:
 		state = stateSucceeded
-	case live.cancelled:
-		reason = cancelled
+	case live.stop != "":
+		reason = live.stop
 	case s.State == engine.Lost:
 		state = stateLost
 	}
 	live.row.Signal = s.Signal
-	c.end(live, state, &code, reason)
+	live.place.ExitCode, live.place.Signal, live.place.Detail = &code, s.Signal, reason
+	c.batch.Placements = append(c.batch.Placements, live.place)
+	if !c.retry(live, state, &code, reason) {
+		c.end(live, state, &code, reason)
+	}
 	c.forget(from, s.Placement)
 }
 
@@ -221,12 +225,16 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	c.keep(live)
 	c.metrics.JobFinished(live.row.Tenant, state)
 	delete(c.jobs, id)
-	if state == stateSucceeded {
-		return
-	}
 	for _, next := range later {
-		if live := c.jobs[next]; live != nil {
-			c.end(live, stateWithdrawn, nil, fmt.Sprintf("it comes after job %s, which is %s", id, state))
+		live := c.jobs[next]
+		if live == nil {
+			continue
+		}
+		if why := live.spec.unmet(id, state); why != "" {
+			c.end(live, stateWithdrawn, nil, why)
+		} else if live.row.Reason == comesAfter(id) {
+			live.row.Reason = c.waitsFor(live)
+			c.keep(live)
 		}
 	}
 }
@@ -265,15 +273,11 @@ func (c *core) cancel(id poise.JobID, answer func(error)) {
 		c.then(func() { answer(nil) }, answer)
 		return
 	}
-	live.over.Store(true)
-	if !live.cancelled {
-		live.cancelled, live.row.Reason = true, cancelled
-		c.keep(live)
-	}
+	c.toStop(live, cancelled)
 	c.stop(live, answer)
 }
 
-// stop has the task of a cancelled job ended. One that its engine does not know
+// stop has the task of a job ended that is to end. One that its engine does not know
 // never began, or went with the engine.
 func (c *core) stop(live *liveJob, answer func(error)) {
 	placement := live.place.ID
@@ -284,7 +288,7 @@ func (c *core) stop(live *liveJob, answer func(error)) {
 		}
 		c.tell(func(c *core) {
 			if live := c.placed(placement); live != nil {
-				c.end(live, stateFailed, nil, cancelled)
+				c.end(live, stateFailed, nil, live.stop)
 			}
 			c.then(func() { answer(nil) }, answer)
 		})
@@ -316,13 +320,8 @@ func (c *core) rebind() {
 				panic(fmt.Sprintf("BUG: a task is not assigned again: %v", err))
 			}
 		}
-		if live.cancelled {
-			placement := live.place.ID
-			c.stop(live, func(err error) {
-				if err != nil {
-					c.log.Warn("stop", "placement", placement, "job", j.ID, "error", err)
-				}
-			})
+		if live.stop != "" {
+			c.stopSurely(live.place.ID, 1)
 			continue
 		}
 		c.bind(live)

@@ -121,7 +121,7 @@ func (r *recovered) readJobs(ctx context.Context, s history) error {
 		if row == nil {
 			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Detail: "it waits or runs, and the history has it not so"}
 		}
-		live := &liveJob{row: *row, cancelled: row.Reason == cancelled}
+		live := &liveJob{row: *row}
 		if err := json.Unmarshal(row.Body, &live.spec); err != nil {
 			return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Err: err}
 		}
@@ -136,7 +136,9 @@ func (r *recovered) readJobs(ctx context.Context, s history) error {
 			if !ok || last.Node != row.Node {
 				return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("job %q", j.ID), Detail: "it runs, and the history has no placement of it"}
 			}
-			live.place = last
+			if live.place = last; stopped(row.Reason) {
+				live.stop = row.Reason
+			}
 			r.byPlace[last.ID] = j.ID
 		}
 		r.jobs[j.ID] = live

@@ -346,7 +346,7 @@ func (s *simulation) check() error {
 			return fmt.Errorf("job %s: in the state, not known", j.ID)
 		case j.Waiting():
 			waits[j.ID] = true
-			if live.place.ID != "" || live.row.State != stateWaiting || live.row.Node != "" || live.cancelled {
+			if live.place.ID != "" || live.row.State != stateWaiting || live.row.Node != "" || live.stop == cancelled {
 				return fmt.Errorf("job %s waits: %+v", j.ID, live)
 			}
 		default:

@@ -84,12 +84,19 @@ func (d *Daemon) absent(id poise.TenantID) bool {
 
 // byName gives the job of a name that arrived last, of one tenant or of all.
 func (d *Daemon) byName(ctx context.Context, tenant poise.TenantID, name string) (store.JobRow, error) {
+	return d.newest(ctx, tenant, name, d.store.JobByName)
+}
+
+// newest gives the newest of what a lookup finds for a tenant, or for all for "".
+func (d *Daemon) newest(
+	ctx context.Context, tenant poise.TenantID, name string, lookup func(ctx context.Context, tenant, name string) (store.JobRow, error),
+) (store.JobRow, error) {
 	if tenant != "" {
-		return d.store.JobByName(ctx, string(tenant), name)
+		return lookup(ctx, string(tenant), name)
 	}
-	latest, err := d.store.JobByName(ctx, string(poise.DefaultTenant), name)
+	latest, err := lookup(ctx, string(poise.DefaultTenant), name)
 	for _, t := range d.Tenants() {
-		row, err2 := d.store.JobByName(ctx, string(t), name)
+		row, err2 := lookup(ctx, string(t), name)
 		if err2 == nil && (err != nil || row.Seq > latest.Seq) {
 			latest, err = row, nil
 		}

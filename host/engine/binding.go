@@ -22,6 +22,7 @@ type Binding struct {
 	DeviceKind string
 	Command    []string          // program and arguments, no shell; empty = only for an engine that runs none
 	Env        map[string]string // beside what the engine sets
+	Marks      map[string]string // what the daemon tells the task beside; names begin with POISE_
 	Dir        string            // working directory, absolute; "" = one of the task's own
 	Amounts    resource.List     // what it may use, base units
 	RunTime    poise.Span        // it is ended when it runs longer; 0 = no limit
@@ -97,4 +98,14 @@ func (b *Binding) Validate() error {
 // tells a task who it is, and which devices it may see.
 func Reserved(name string) bool {
 	return strings.HasPrefix(name, "POISE_") || name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER"
+}
+
+// Environ gives the variables of the job and of the daemon.
+func (b *Binding) Environ() map[string]string {
+	env := maps.Clone(b.Env)
+	if env == nil {
+		env = make(map[string]string, len(b.Marks))
+	}
+	maps.Copy(env, b.Marks)
+	return env
 }

@@ -37,7 +37,11 @@ func (l *Loop) Apply(ev poise.Event) error {
 	case poise.JobReleased:
 		return l.push(l.state.Job(b.Job))
 	case poise.JobPrioritySet:
-		return l.prioritised(l.state.Job(b.Job))
+		for _, kin := range l.state.Kin(l.state.Job(b.Job)) {
+			if err := l.prioritised(kin); err != nil {
+				return err
+			}
+		}
 	case poise.JobSubmitted:
 		return l.push(l.state.Job(b.Job.ID))
 	case poise.JobRequeued:

@@ -121,3 +121,6 @@ func (l *Loop) stale(w *Work, j *state.Job) bool {
 	}
 	return j.Blocked() || j.Priority != w.Job.Priority
 }
+
+// Order gives the settings that the jobs of a tenant are ordered by.
+func (l *Loop) Order() *queue.Settings { return &l.settings.Queue }

@@ -23,6 +23,12 @@ type Job struct {
 	// once. The published fgd baseline tells kinds of jobs apart by this text.
 	ModelText string
 	Task      Task `json:",omitzero"`
+	// Array: it is that many. A run in virtual time has them apart already.
+	Array *Array `json:",omitempty"`
+	Hold  bool   `json:",omitempty"` // it is held from the start; a run in virtual time holds none
+	// StartIn and FinishIn are StartBy and FinishBy from when it is submitted; 0 = not
+	// given so.
+	StartIn, FinishIn poise.Span `json:",omitempty"`
 }
 
 // defaultTenant owns the jobs of documents that name no tenant.
@@ -42,7 +48,7 @@ type jobs struct {
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = []string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}
+var jobFields = append([]string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}, lifeFields...)
 
 func (d *jobs) size() int {
 	if d.tenants != nil {
@@ -78,6 +84,7 @@ func (d *jobs) document(n *yaml.Node) {
 		Took:   o.span("took"),
 		Task:   jobTask(&o),
 	}
+	jobLife(&o, &job)
 	if o.has("tenant") {
 		job.Tenant = poise.TenantID(o.text("tenant"))
 	}
@@ -87,25 +94,35 @@ func (d *jobs) document(n *yaml.Node) {
 	if every > 0 && poise.Span(count-1) > (maxSpan-poise.Span(job.Submit))/every {
 		o.wrong("every", "the last copy within 292 years")
 	}
+	if job.Array != nil && (o.has("count") || every > 0) {
+		o.wrong("array", "no count and no every beside it")
+	}
 	if o.require("job", "a name") {
 		job.Name = o.text("job")
 	}
-	if d.count == before {
-		d.add(o.lineOf("job"), "job", job, count, every)
+	switch {
+	case d.count > before:
+	case job.Array != nil && d.fields == nil: // a run
+		array, first := job.Array, len(d.list)
+		job.Array = nil
+		d.add(o.lineOf("job"), "job", job, int(array.Count), 0, elementName)
+		array.inLines(d.list[first:])
+	default:
+		d.add(o.lineOf("job"), "job", job, count, every, copyName)
 	}
 }
 
-// add checks the job and takes count copies of it, every apart; name is the
-// field that errors name.
-func (d *jobs) add(line int, name string, job Job, count int, every poise.Span) {
+// add checks the job and takes count copies of it, every apart, with names from
+// named; name is the field that errors name.
+func (d *jobs) add(line int, name string, job Job, count int, every poise.Span, named namer) {
 	base := job.Name
-	job.Name = copyName(base, 0, count)
+	job.Name = named(base, 0, count)
 	job.ID = poise.JobID(job.Name)
 	if err := job.Validate(); err != nil {
 		d.invalid(line, "id", name, err)
 		return
 	}
-	for _, copied := range d.names.take(&d.problems, line, name, base, count) {
+	for _, copied := range d.names.take(&d.problems, line, name, base, count, named) {
 		job.ID, job.Name = poise.JobID(copied), copied
 		d.list = append(d.list, job)
 		job.Submit += poise.Time(every)

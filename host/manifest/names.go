@@ -13,9 +13,11 @@ type names struct {
 
 func newNames(limit int) names { return names{max: limit, line: make(map[string]int)} }
 
-// take gives the names of count copies of base: base itself for one, base-00
-// to base-19 for twenty. It reports what is wrong and gives nil then.
-func (s *names) take(found *problems, line int, field, base string, count int) []string {
+// namer names one of count copies of base.
+type namer func(base string, i, count int) string
+
+// take gives the names of count copies of base. It reports what is wrong and gives nil then.
+func (s *names) take(found *problems, line int, field, base string, count int, named namer) []string {
 	if len(s.line)+count > s.max {
 		found.add(line, field, fmt.Sprintf("%s brings the file to %d", quote(base), len(s.line)+count),
 			fmt.Sprintf("at most %d in one file", s.max))
@@ -23,7 +25,7 @@ func (s *names) take(found *problems, line int, field, base string, count int) [
 	}
 	list := make([]string, count)
 	for i := range list {
-		name := copyName(base, i, count)
+		name := named(base, i, count)
 		if first, ok := s.line[name]; ok {
 			found.add(line, field, fmt.Sprintf("%s is given on line %d too", quote(name), first), "every name once")
 			return nil
@@ -34,6 +36,7 @@ func (s *names) take(found *problems, line int, field, base string, count int) [
 	return list
 }
 
+// copyName gives base itself for one copy, and base-00 to base-19 for twenty.
 func copyName(base string, i, count int) string {
 	if count == 1 {
 		return base

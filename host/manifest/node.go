@@ -71,7 +71,7 @@ func (d *nodes) add(line int, name, amounts string, node poise.Node, count int) 
 		d.invalid(line, "name", name, err)
 		return
 	}
-	for _, node.Name = range d.names.take(&d.problems, line, name, base, count) {
+	for _, node.Name = range d.names.take(&d.problems, line, name, base, count, copyName) {
 		d.list = append(d.list, node)
 	}
 }

@@ -63,7 +63,7 @@ func (d *jobs) row(r *row) {
 	job.Request.Device, job.ModelText = openbDevice(r)
 	job.Submit, job.RunTime = openbTimes(r)
 	if d.count == before {
-		d.add(r.line, "name", job, 1, 0)
+		d.add(r.line, "name", job, 1, 0, copyName)
 	}
 }
 

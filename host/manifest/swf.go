@@ -73,7 +73,7 @@ func (d *jobs) record(line int, h *workload.Header, r *workload.Record) {
 	if _, known := d.names.line[swfName(r.Preceding)]; known {
 		job.Task.After = []string{swfName(r.Preceding)}
 	}
-	d.add(line, "job number", job, 1, 0)
+	d.add(line, "job number", job, 1, 0, copyName)
 }
 
 func swfName(number int64) string { return "job-" + strconv.FormatInt(number, 10) }

@@ -13,20 +13,17 @@ type Task struct {
 	Command []string          // program and arguments, no shell; nil = not given
 	Env     map[string]string // beside what the engine sets
 	Dir     string            // working directory, absolute; "" = one of the task's own
-	After   []string          // names or ids of the jobs that have to succeed before
+	// Names or ids of the jobs that have to succeed, to end, and to end otherwise than
+	// well before. A run in virtual time, where all succeed, goes by After alone.
+	After        []string
+	AfterAny     []string `json:",omitempty"`
+	AfterFailure []string `json:",omitempty"`
 }
 
 const wantArgument = "text without zero bytes, in quotes where it looks like something else"
 
 func jobTask(o *object) Task {
-	t := Task{Dir: o.text("dir")}
-	for i, n := range o.list("after") {
-		text, ok := argument(n)
-		if !ok || text == "" {
-			o.found.add(n.Line, fmt.Sprintf("after[%d]", i), describe(n), "the name or id of a job")
-		}
-		t.After = append(t.After, text)
-	}
+	t := Task{Dir: o.text("dir"), After: o.names("after"), AfterAny: o.names("after_any"), AfterFailure: o.names("after_failure")}
 	for i, n := range o.list("command") {
 		text, ok := argument(n)
 		switch field := fmt.Sprintf("command[%d]", i); {

@@ -159,7 +159,7 @@ func (r *Request) Validate(op string) error {
 }
 
 // maxAfter bounds the jobs that a job comes after.
-const maxAfter = 256
+const maxAfter = 1000
 
 // maxNameLen is the longest name that Kubernetes allows for an object.
 const maxNameLen = 253

@@ -181,10 +181,17 @@ func (b *Backend) Jobs(_ context.Context, tenant poise.TenantID, f client.JobFil
 		return client.JobPage{}, err
 	}
 	defer b.mu.Unlock()
+	var selectors []poise.Selector
+	if f.Selector != "" {
+		var err error
+		if selectors, err = poise.ParseSelectors(f.Selector); err != nil {
+			return client.JobPage{}, err
+		}
+	}
 	var newest []client.Job
 	for i := len(b.jobs) - 1; i >= 0; i-- {
 		j := &b.jobs[i]
-		if (tenant == "" || j.Tenant == string(tenant)) && (f.State == "" || f.State == j.State) && (f.Name == "" || f.Name == j.Name) && (f.Node == "" || f.Node == j.Node) {
+		if (tenant == "" || j.Tenant == string(tenant)) && (f.State == "" || f.State == j.State) && (f.Name == "" || f.Name == j.Name) && (f.Node == "" || f.Node == j.Node) && matches(j, selectors) {
 			newest = append(newest, *j)
 		}
 	}

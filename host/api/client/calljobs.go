@@ -29,12 +29,35 @@ func (c *Client) Job(ctx context.Context, nameOrID string) (Job, error) {
 
 // Jobs lists jobs, newest first. Limit 0 stands for DefaultPage.
 func (c *Client) Jobs(ctx context.Context, f JobFilter) (JobPage, error) {
-	return get[JobPage](ctx, c, params("state", string(f.State), "name", f.Name, "node", f.Node, "limit", number(f.Limit), "after", f.After), "jobs")
+	return get[JobPage](ctx, c, params("state", string(f.State), "name", f.Name, "node", f.Node, "selector", f.Selector, "limit", number(f.Limit), "after", f.After), "jobs")
 }
 
 // Cancel withdraws a job that waits and stops one that runs.
 func (c *Client) Cancel(ctx context.Context, nameOrID string) (Job, error) {
 	return post[Job](ctx, c, nil, "jobs", nameOrID, "cancel")
+}
+
+// Hold keeps a job that waits from being tried until it is released.
+func (c *Client) Hold(ctx context.Context, nameOrID string) (Job, error) {
+	return post[Job](ctx, c, nil, "jobs", nameOrID, "hold")
+}
+
+// Release lets a job be tried that is held.
+func (c *Client) Release(ctx context.Context, nameOrID string) (Job, error) {
+	return post[Job](ctx, c, nil, "jobs", nameOrID, "release")
+}
+
+// SetPriority gives a job another priority.
+func (c *Client) SetPriority(ctx context.Context, nameOrID string, priority int32) (Job, error) {
+	return post[Job](ctx, c, map[string]int32{"priority": priority}, "jobs", nameOrID, "priority")
+}
+
+// Sweep cancels, holds or releases all jobs that a selector names, in one turn of
+// the daemon's loop.
+func (c *Client) Sweep(ctx context.Context, action JobAction, selector string) (Swept, error) {
+	var v Swept
+	err := c.do(ctx, call{method: http.MethodPost, path: at("jobs", string(action)), query: params("selector", selector)}, &v)
+	return v, err
 }
 
 // Why gets the latest decision on a job.

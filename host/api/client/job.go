@@ -40,6 +40,66 @@ type Job struct {
 	ExitCode  *int32    `json:"exit_code,omitempty" doc:"Of an ended task; 128 and the number of the signal that ended it"`
 	Signal    string    `json:"signal,omitempty" doc:"Name of the signal that ended it"`
 	Detail    string    `json:"detail,omitempty" doc:"Why it ended as it did; nothing where by itself"`
+	Held      string    `json:"held,omitempty" doc:"Who holds it"`
+	Array     *Array    `json:"array,omitempty" doc:"The array that it is an element of, or that it is as a whole"`
+	Failures  int       `json:"failures,omitempty" doc:"How many tasks of it failed or were lost; not in a list"`
+	Runs      []Run     `json:"runs,omitempty" doc:"Its latest tasks that have ended, the last one first; not in a list"`
+	Order     *Order    `json:"order,omitempty" doc:"Its place in the order of its tenant's jobs while it waits; not in a list"`
+}
+
+// Array is what an element knows of its array. As a whole, an array is a job that
+// has the array's id and name and sums its elements up; it has ended once all of
+// them have.
+type Array struct {
+	ID       string           `json:"id"`
+	Name     string           `json:"name"`
+	Index    *int32           `json:"index,omitempty" doc:"Of the element, from 0; nothing for the whole"`
+	Count    int32            `json:"count" doc:"How many elements there are"`
+	Parallel int32            `json:"parallel,omitempty" doc:"How many at most run at a time"`
+	States   map[JobState]int `json:"states,omitempty" doc:"How many elements are in each state; only for the whole"`
+}
+
+// Run is one task of a job that has ended.
+type Run struct {
+	Placement string    `json:"placement"`
+	Node      string    `json:"node"`
+	State     JobState  `json:"state"`
+	Started   time.Time `json:"started,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	ExitCode  *int32    `json:"exit_code,omitempty"`
+	Signal    string    `json:"signal,omitempty"`
+	Detail    string    `json:"detail,omitempty"`
+}
+
+// MaxRuns bounds the tasks in an answer about a job.
+const MaxRuns = 10
+
+// Order is where a job's place among its tenant's waiting jobs comes from: the
+// larger level goes first, among equals the larger request, then the earlier
+// arrival.
+type Order struct {
+	Level    float64 `json:"level" doc:"Priority and age together"`
+	Priority int32   `json:"priority"`
+	Age      float64 `json:"age" doc:"In levels of priority: the time that it waits, divided by queue.step"`
+	Devices  int64   `json:"devices_milli" doc:"What it asks for, of which the larger goes first: devices, then cpu, then memory"`
+	CPU      int64   `json:"cpu_milli"`
+	Memory   int64   `json:"memory_bytes"`
+	Arrival  uint64  `json:"arrival" doc:"The earlier goes first"`
+}
+
+// JobAction is what is done to all jobs that a selector names.
+type JobAction string
+
+// The actions.
+const (
+	CancelJobs  JobAction = "cancel"
+	HoldJobs    JobAction = "hold"
+	ReleaseJobs JobAction = "release"
+)
+
+// Swept says how many jobs an action by selector changed.
+type Swept struct {
+	Jobs int `json:"jobs"`
 }
 
 // JobFilter says which jobs of a tenant are listed. They come in the order of
@@ -48,8 +108,11 @@ type JobFilter struct {
 	State JobState // "" = any
 	Name  string   // "" = any
 	Node  string   // "" = any
-	Limit int      // at most so many, 1 to MaxPage
-	After string   // JobPage.Next of the page before, "" = from the first
+	// Selector is requirements on their labels as poise.ParseSelectors reads them, ""
+	// = none.
+	Selector string
+	Limit    int    // at most so many, 1 to MaxPage
+	After    string // JobPage.Next of the page before, "" = from the first
 }
 
 // JobPage is some of the jobs that were asked for.

@@ -23,8 +23,16 @@ func Moment(t time.Time) poise.Time {
 	return poise.Time(t.UnixMilli())
 }
 
-// spanText prints a length of time; "" where it is 0, which is none.
-func spanText(s poise.Span) string {
+// timeText prints a moment; "" where it is 0, which is none.
+func timeText(t poise.Time) string {
+	if t == 0 {
+		return ""
+	}
+	return At(t).Format(time.RFC3339Nano)
+}
+
+// SpanText prints a length of time; "" where it is 0, which is none.
+func SpanText(s poise.Span) string {
 	if s == 0 {
 		return ""
 	}

@@ -45,6 +45,7 @@ func environ(b *engine.Binding, dir string) []string {
 		// Else CUDA numbers the fastest first, unlike nvidia-smi and so the node.
 		env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
 	}
+	maps.Copy(env, b.Marks)
 	maps.Copy(env, b.Env)
 	list := []string{taskMark(dir)}
 	for name, value := range env {
