@@ -26,8 +26,8 @@ type Job struct {
 	// Array: it is that many. A run in virtual time has them apart already.
 	Array *Array `json:",omitempty"`
 	Hold  bool   `json:",omitempty"` // it is held from the start; a run in virtual time holds none
-	// StartIn and FinishIn are StartBy and FinishBy from when it is submitted; 0 = not
-	// given so.
+	// StartIn and FinishIn are StartBy and FinishBy from when it is submitted, 0 = not
+	// given so. A run in virtual time has made times of them already.
 	StartIn, FinishIn poise.Span `json:",omitempty"`
 }
 
@@ -124,7 +124,7 @@ func (d *jobs) add(line int, name string, job Job, count int, every poise.Span, 
 	}
 	for _, copied := range d.names.take(&d.problems, line, name, base, count, named) {
 		job.ID, job.Name = poise.JobID(copied), copied
-		d.list = append(d.list, job)
+		d.list = append(d.list, job.at(d.fields == nil))
 		job.Submit += poise.Time(every)
 	}
 }

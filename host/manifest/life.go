@@ -23,6 +23,17 @@ func ElementName(array string, index int) string { return fmt.Sprintf("%s-%d", a
 
 func elementName(array string, index, _ int) string { return ElementName(array, index) }
 
+// at gives the job as it is: in a run, with times made of the spans from Submit.
+func (j Job) at(run bool) Job {
+	if run && j.StartIn > 0 {
+		j.StartBy, j.StartIn = j.Submit+poise.Time(j.StartIn), 0
+	}
+	if run && j.FinishIn > 0 {
+		j.FinishBy, j.FinishIn = j.Submit+poise.Time(j.FinishIn), 0
+	}
+	return j
+}
+
 // inLines puts the elements of an array one behind the other, in as many lines as may
 // run at a time.
 func (a *Array) inLines(elements []Job) {
