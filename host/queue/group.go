@@ -2,13 +2,14 @@ package queue
 
 import "github.com/poise-sched/poise/host/poise"
 
-// job is a waiting job. One is kept for each, so the fields are packed into 48
+// job is a waiting job. One is kept for each, so the fields are packed into 56
 // bytes; the submit time follows from key and priority.
 type job struct {
 	id       poise.JobID
 	key      int64
 	seq      uint64
 	group    *group
+	run      poise.Span // declared run time, 0 = none
 	priority int32
 	pos      int32 // in the heap of its group; ^pos among the delayed
 }
@@ -60,6 +61,12 @@ type group struct {
 	parked  bool
 	blocked Causes // while parked: what can help
 	version uint64 // while parked: the state that the last attempt saw
+
+	// Those of the shape that wait because they are long, parked as a group beside
+	// this one, nil = none; count is kept here for both.
+	longer *group
+	of     *group     // of a group of longer ones: the one that it is of
+	run    poise.Span // of the same: the least run time in it, 0 = none declared
 }
 
 func (g *group) before(h *group) bool { return g.jobs[0].job.compare(h.jobs[0].job) < 0 }

@@ -20,6 +20,7 @@ type Item struct {
 	Submitted poise.Time // -MaxTime to MaxTime
 	Size      Size       // the same for all waiting jobs of a shape
 	Seq       uint64     // order of arrival, unique among waiting jobs
+	RunTime   poise.Span // declared; 0 = not declared
 	Last      bool       // goes after every job that is not
 }
 

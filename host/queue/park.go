@@ -91,6 +91,11 @@ func (q *Queue) park(g *group, blocked Causes, version uint64, now poise.Time) {
 		return
 	}
 	q.ready.remove(g.pos)
+	q.list(g, now)
+}
+
+// list puts a group among the parked ones.
+func (q *Queue) list(g *group, now poise.Time) {
 	if len(q.parked) == 0 {
 		q.sweepAt = later(now, q.settings.Sweep)
 	}
@@ -102,7 +107,12 @@ func (q *Queue) park(g *group, blocked Causes, version uint64, now poise.Time) {
 // unpark makes a parked group ready.
 func (q *Queue) unpark(g *group) {
 	q.unlist(g)
+	if g.of != nil {
+		q.rejoin(g)
+		return
+	}
 	q.ready.push(g)
+	q.skim(g)
 }
 
 // unlist takes a group out of the parked ones.

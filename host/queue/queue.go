@@ -166,7 +166,7 @@ func (q *Queue) admit(item *Item) (*job, error) {
 	}
 	j := &job{
 		id: item.Job, key: q.settings.keyOf(item),
-		seq: item.Seq, group: g, priority: item.Priority,
+		seq: item.Seq, group: g, priority: item.Priority, run: item.RunTime,
 	}
 	g.count++
 	q.jobs[j.id] = j
@@ -180,14 +180,22 @@ func (i *Item) refuse(kind poise.Kind, detail string) error {
 // forget drops a job that is in no heap any more.
 func (q *Queue) forget(j *job) {
 	delete(q.jobs, j.id)
-	if j.group.count--; j.group.count == 0 {
-		delete(q.groups, j.group.shape)
+	g := j.group
+	if g.of != nil {
+		g = g.of
+	}
+	if g.count--; g.count == 0 {
+		delete(q.groups, g.shape)
 	}
 }
 
 // enqueue puts a job into its group, which becomes ready unless it is parked.
 func (q *Queue) enqueue(j *job) {
 	g := j.group
+	if g.longer != nil && g.longer.takes(j) {
+		g.longer.take(j)
+		return
+	}
 	g.jobs.push(queued{key: j.key, job: j})
 	switch {
 	case g.parked:
@@ -206,11 +214,15 @@ func (q *Queue) dequeue(j *job) {
 	case g.parked:
 		if len(g.jobs) == 0 {
 			q.unlist(g)
+			if g.of != nil {
+				g.of.longer = nil
+			}
 		}
 	case len(g.jobs) == 0:
 		q.ready.remove(g.pos)
 	case first:
 		q.ready.fix(g.pos)
+		q.skim(g)
 	}
 }
 
@@ -222,7 +234,7 @@ func (q *Queue) item(j *job) Item {
 	return Item{
 		Job: j.id, Shape: j.group.shape, Priority: j.priority,
 		Submitted: q.settings.submitted(j.priority, key),
-		Size:      j.group.size, Seq: j.seq, Last: last(j.key),
+		Size:      j.group.size, RunTime: j.run, Seq: j.seq, Last: last(j.key),
 	}
 }
 

@@ -2,6 +2,9 @@ package sched
 
 import "container/heap"
 
+// lesser is a total order of rows.
+type lesser interface{ less(a, b uint32) bool }
+
 // tree is a tournament over rows: every inner node holds the better of its two
 // children, so the best row stands at the root, a changed row is played up in
 // log2(rows) matches, and the next best ones are found along the paths of the
@@ -31,13 +34,13 @@ func (t *tree) child(i int) uint32 {
 }
 
 // build plays all matches anew.
-func (t *tree) build(o *order) {
+func (t *tree) build(o lesser) {
 	for i := t.leaves - 1; i > 0; i-- {
 		t.play(i, o)
 	}
 }
 
-func (t *tree) play(i int, o *order) {
+func (t *tree) play(i int, o lesser) {
 	l, r := t.child(2*i), t.child(2*i+1)
 	if o.less(r, l) {
 		l = r
@@ -47,7 +50,7 @@ func (t *tree) play(i int, o *order) {
 
 // update plays the matches of a row that changed. It stops where another row
 // won before and wins again: nothing above has changed then.
-func (t *tree) update(row uint32, o *order) {
+func (t *tree) update(row uint32, o lesser) {
 	for i := (t.leaves + int(row)) / 2; i > 0; i /= 2 {
 		old := t.win[i]
 		t.play(i, o)
@@ -60,7 +63,7 @@ func (t *tree) update(row uint32, o *order) {
 // walk gives the rows in order, best first, until yield has had enough. Each row
 // costs log2(rows) matches and as many places in a heap of the subtrees whose
 // winners are not out yet.
-func (t *tree) walk(o *order, yield func(row uint32) bool) {
+func (t *tree) walk(o lesser, yield func(row uint32) bool) {
 	open := openTrees{tree: t, order: o, at: []int{1}}
 	for len(open.at) > 0 {
 		i := heap.Pop(&open).(int)
@@ -81,7 +84,7 @@ func (t *tree) walk(o *order, yield func(row uint32) bool) {
 // openTrees is a heap of positions, the one with the best winner in front.
 type openTrees struct {
 	tree  *tree
-	order *order
+	order lesser
 	at    []int
 }
 

@@ -1,0 +1,252 @@
+package sched
+
+import (
+	"cmp"
+	"container/list"
+
+	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
+)
+
+// horizonShapes bounds the shapes that a Horizon keeps answers for: as many jobs
+// as may have a reservation.
+const horizonShapes = poise.MaxReservations
+
+// Horizon finds where and when a job could start that cannot start now, from the
+// declared run times of what runs. It goes by the native filters alone: what a
+// policy says of a node that is full is not known. It keeps its answers per shape
+// and row and belongs to one goroutine and one State. A question costs a look at
+// each row that changed since the last one of its shape, log2(rows) matches per
+// such row, and a look at the rows that are reserved; the first one of a shape
+// looks at every row.
+type Horizon struct {
+	shapes map[uint32]*list.Element // by shape, of *outlook
+	used   *list.List               // the latest in front
+	line   timeline
+}
+
+// NewHorizon makes a Horizon that knows nothing.
+func NewHorizon() *Horizon {
+	return &Horizon{shapes: map[uint32]*list.Element{}, used: list.New()}
+}
+
+// Start is where and when a job could start.
+type Start struct {
+	Row uint32
+	At  poise.Time // 0 = not known
+	// Misses is, where At is not known, how much of the request is missing now: the
+	// largest part over its dimensions, 0 to 1.
+	Misses float64
+}
+
+// before says whether a start is better than another: earlier, or less missing.
+func (s *Start) before(o *Start) bool {
+	if a, b := orNever(s.At), orNever(o.At); a != b {
+		return a < b
+	}
+	return s.Misses < o.Misses
+}
+
+func orNever(t poise.Time) poise.Time {
+	if t == 0 {
+		return never
+	}
+	return t
+}
+
+// Earliest gives the first start of a job, where the time is equal on the node of
+// the smallest name, beside what reservations claim: after now, or 1 ms after it
+// where nothing but them, or a policy, is in the way. Where no time is known it is
+// on the node that misses least. Avoid takes out rows. False means that no node is
+// in question.
+func (h *Horizon) Earliest(snap *state.Snapshot, job *state.Job, now poise.Time, claims []*state.Reservation, avoid func(row uint32) bool) (Start, bool) {
+	o := h.outlook(snap, job.Shape, now)
+	best, found := Start{}, false
+	o.tree.walk(o, func(row uint32) bool {
+		e := &o.rows[row]
+		if e.kind == notHeld {
+			return false
+		}
+		plain := e.start(row, now)
+		if found && !plain.before(&best) {
+			return false // nor is any that comes behind it
+		}
+		if avoid(row) {
+			return true
+		}
+		if s := h.beside(snap, job, row, now, claims, plain); !found || s.before(&best) {
+			best, found = s, true
+		}
+		return true
+	})
+	return best, found
+}
+
+// On is Earliest for one row; false means that the row cannot take the job.
+func (h *Horizon) On(snap *state.Snapshot, job *state.Job, row uint32, now poise.Time, claims []*state.Reservation) (Start, bool) {
+	o := h.outlook(snap, job.Shape, now)
+	e := &o.rows[row]
+	if e.kind == notHeld {
+		return Start{}, false
+	}
+	if e.until <= now {
+		o.look(row, now, &h.line)
+		o.tree.update(row, o)
+	}
+	return h.beside(snap, job, row, now, claims, e.start(row, now)), true
+}
+
+// beside gives the start on a row beside claims, from what it is without them.
+func (h *Horizon) beside(snap *state.Snapshot, job *state.Job, row uint32, now poise.Time, claims []*state.Reservation, plain Start) Start {
+	if !claimed(snap, row, claims) {
+		return plain
+	}
+	o := h.used.Front().Value.(*outlook)
+	h.line.reset(&o.fit, snap, row, now, claims)
+	at := h.line.earliest(now, job.RunTime)
+	if at == never {
+		return Start{Row: row, Misses: max(plain.Misses, o.misses(row), 1)}
+	}
+	return Start{Row: row, At: max(at, now+1)}
+}
+
+func claimed(snap *state.Snapshot, row uint32, claims []*state.Reservation) bool {
+	for _, r := range claims {
+		for i := range r.Holds {
+			if at, ok := r.Holds[i].Row(snap); ok && at == row {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// outlook gives what is known for a shape, as of the snapshot.
+func (h *Horizon) outlook(snap *state.Snapshot, shape *state.Shape, now poise.Time) *outlook {
+	at := h.shapes[shape.ID]
+	if at == nil {
+		if h.used.Len() >= horizonShapes {
+			last := h.used.Back()
+			delete(h.shapes, h.used.Remove(last).(*outlook).fit.shape.ID)
+		}
+		at = h.used.PushFront(&outlook{})
+		h.shapes[shape.ID] = at
+	}
+	h.used.MoveToFront(at)
+	o := at.Value.(*outlook)
+	o.catchUp(snap, shape, now, &h.line)
+	return o
+}
+
+// outlook is, for one shape, when each row could take a job, and the tree that
+// orders them.
+type outlook struct {
+	fit    fit
+	snap   *state.Snapshot
+	cursor state.Cursor
+	rows   []outlookRow
+	tree   tree
+}
+
+// The kinds of rows, in their order.
+const (
+	timed   = iota // a start is known
+	untimed        // it depends on tasks without a run time
+	notHeld        // no node, or one that cannot take the job whatever ends on it
+)
+
+type outlookRow struct {
+	at     poise.Time // 0 = now
+	until  poise.Time // a task is expected to end then: later, the answer is another one
+	misses float64    // of an untimed row
+	kind   uint8
+}
+
+func (e *outlookRow) start(row uint32, now poise.Time) Start {
+	if e.kind == untimed {
+		return Start{Row: row, Misses: e.misses}
+	}
+	return Start{Row: row, At: max(e.at, now+1)}
+}
+
+func (o *outlook) catchUp(snap *state.Snapshot, shape *state.Shape, now poise.Time, line *timeline) {
+	o.snap = snap
+	grown := o.fit.resolve(shape, snap)
+	changes, ok := o.cursor.Follow(snap)
+	if grown || !ok || len(o.rows) != snap.Rows() || len(changes) > snap.Rows()/2 {
+		o.rows = make([]outlookRow, snap.Rows())
+		o.tree.reset(snap.Rows())
+		for row := range uint32(snap.Rows()) {
+			o.look(row, now, line)
+		}
+		o.tree.build(o)
+	} else {
+		for _, row := range changes {
+			o.look(row, now, line)
+			o.tree.update(row, o)
+		}
+	}
+	// An answer that is out of date is too early, never too late: a task has run
+	// longer than expected. So only the first in order has to be right.
+	for row := o.tree.win[1]; int(row) < len(o.rows) && o.rows[row].kind == timed && o.rows[row].until <= now; row = o.tree.win[1] {
+		o.look(row, now, line)
+		o.tree.update(row, o)
+	}
+}
+
+// look finds out about a row.
+func (o *outlook) look(row uint32, now poise.Time, line *timeline) {
+	e := &o.rows[row]
+	*e = outlookRow{kind: notHeld, until: never}
+	if !o.snap.Present(row) {
+		return
+	}
+	switch o.fit.reason(o.snap, row).Code() {
+	case poise.Fits:
+		e.kind = timed
+		return
+	case poise.IdleShort, poise.DeviceIdleShort:
+	default:
+		return
+	}
+	line.reset(&o.fit, o.snap, row, now, nil)
+	if len(line.ends) > 0 {
+		e.until = line.ends[0].at
+	}
+	if e.at = line.earliest(now, 0); e.at < never {
+		e.kind = timed
+		return
+	}
+	e.kind, e.at, e.misses = untimed, 0, o.misses(row)
+}
+
+// misses is the largest part of the request that the row has not idle now.
+func (o *outlook) misses(row uint32) float64 {
+	worst := 0.0
+	consider := func(ask, have int64) {
+		worst = max(worst, float64(ask-min(have, ask))/float64(ask))
+	}
+	for i := range o.fit.Dims {
+		consider(o.fit.Dims[i].Amount, o.snap.Idle(row, o.fit.Dims[i].Dim))
+	}
+	if ask := &o.fit.shape.Request.Device; ask.Count > 0 {
+		consider(ask.Total(), deviceRoom(o.snap.Free(row), ask))
+	}
+	return worst
+}
+
+// less orders rows by kind, then the earlier start or the smaller miss, then the
+// name.
+func (o *outlook) less(a, b uint32) bool {
+	if int(a) >= len(o.rows) || int(b) >= len(o.rows) {
+		return a < b
+	}
+	x, y := &o.rows[a], &o.rows[b]
+	if c := cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.at, y.at), cmp.Compare(x.misses, y.misses)); c != 0 {
+		return c < 0
+	}
+	if x.kind == notHeld {
+		return a < b
+	}
+	return o.snap.Rank(a) < o.snap.Rank(b)
+}
