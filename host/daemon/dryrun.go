@@ -81,7 +81,7 @@ func (d *Daemon) try(ctx context.Context, j *poise.Job) (decision poise.Decision
 		s := c.loop.State()
 		on = draft{snap: s.Snapshot(), policies: s.Policies(), classes: c.classes, at: c.now()}
 		if on.job, err = s.Draft(j, on.at); err == nil {
-			on.bars = loop.Bars(s, on.snap, on.job)
+			on.bars = loop.Bars(s, on.snap, on.job, on.at)
 		}
 		return err
 	})

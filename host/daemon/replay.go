@@ -215,7 +215,7 @@ func (r *replay) again(ctx context.Context, was *made) error {
 		}
 	}
 	var is poise.Decision
-	pass := sched.Pass{Now: was.Now, Detail: sched.Full, Bars: loop.Bars(r.state, r.state.View(), job)}
+	pass := sched.Pass{Now: was.Now, Detail: sched.Full, Bars: loop.Bars(r.state, r.state.View(), job, was.Now)}
 	recorded := len(was.Plugins) > 0 && !r.options.RerunGuests
 	switch {
 	case recorded:

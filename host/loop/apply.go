@@ -11,7 +11,7 @@ import (
 // Apply makes an event part of the state and tells the queue. An event that the
 // state refuses changes neither.
 func (l *Loop) Apply(ev poise.Event) error {
-	help := l.helped(ev.Body)
+	help := l.helped(ev.Body) | l.helpsReserved(ev.Body)
 	tenant := l.tenantOf(ev.Body)
 	later := l.later(ev.Body)
 	gang := l.gangOf(ev.Body)
@@ -20,6 +20,7 @@ func (l *Loop) Apply(ev poise.Event) error {
 	}
 	if id := jobOf(ev.Body); id != "" {
 		l.deadlines.set(id, l.state.Job(id))
+		delete(l.reserved.refused, id)
 	}
 	if _, ok := ev.Body.(poise.JobPlaced); ok {
 		l.hungry.fresh = true

@@ -3,14 +3,25 @@ package loop
 import (
 	"slices"
 
+	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
 // Bars gives what keeps a job off rows of a snapshot of the state, beside its
-// policy: quotas of pools, and the members that run of its gang. What a gang that
+// policy: quotas of pools, the members that run of its gang, and at that time what
+// is reserved for others. What a gang that
 // waits to start asks for counts as a whole in each pool.
-func Bars(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
+func Bars(s *state.State, snap *state.Snapshot, j *state.Job, now poise.Time) []sched.Bar {
+	bars := pooled(s, snap, j)
+	if b := sched.NewReserved(snap, Asks(s, j), now); b != nil {
+		bars = append(bars, b)
+	}
+	return bars
+}
+
+// pooled gives the bars that are no reservations.
+func pooled(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
 	var bars []sched.Bar
 	if b := s.PoolBar(snap, Asks(s, j)); b != nil {
 		bars = append(bars, b)

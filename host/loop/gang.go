@@ -131,5 +131,5 @@ func (l *Loop) TryGang(members []*state.Job, now poise.Time, detail sched.Detail
 	if err := lane.busy(); err != nil {
 		return sched.GangPlan{}, err
 	}
-	return lane.pipeline.PlanGang(l.state.View(), core, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), state.Sum(core))})
+	return lane.pipeline.PlanGang(l.state.View(), core, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), state.Sum(core), now)})
 }

@@ -27,6 +27,10 @@ type Settings struct {
 	Seen, Kinds []state.Seen
 	// Preempt says whose tasks end for others, nil = nobody's ever.
 	Preempt *preempt.Settings
+	// Reservations is for how many blocked jobs nodes are kept at a time, 0 to
+	// poise.MaxReservations, and Patience how long such a job has to have waited.
+	Reservations int
+	Patience     poise.Span
 }
 
 // Loop belongs to one goroutine. Only Work.Plan may run on another.
@@ -43,6 +47,7 @@ type Loop struct {
 
 	deadlines deadlines
 	hungry    hungry
+	reserved  reserved
 }
 
 // lane is a policy at work. Away means that it plans on another goroutine, on a
@@ -79,7 +84,10 @@ func New(s *state.State, settings Settings) (*Loop, error) {
 	if err := settings.Queue.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes(), planned: map[poise.JobID]bool{}, deadlines: deadlines{of: map[poise.JobID]*deadline{}}, hungry: hungry{of: map[poise.JobID]*hunger{}}}, nil
+	return &Loop{
+		settings: settings, state: s, lanes: map[string]*lane{}, lists: map[poise.TenantID]*list{}, shapes: newShapes(), planned: map[poise.JobID]bool{},
+		deadlines: deadlines{of: map[poise.JobID]*deadline{}}, hungry: hungry{of: map[poise.JobID]*hunger{}}, reserved: newReserved(),
+	}, nil
 }
 
 // State is the state that the loop drives. Events reach it through Apply.
@@ -173,6 +181,9 @@ func (l *Loop) next(now poise.Time, due func(*queue.Queue) (poise.Time, bool)) (
 			at, ok = due, true
 		}
 	}
+	if due, waits := l.nextReserved(now); waits && (!ok || due < at) {
+		at, ok = due, true
+	}
 	if order := l.deadlines.order; len(order) > 0 && (!ok || order[0].due < at) {
 		at, ok = order[0].due, true
 	}
@@ -255,10 +266,15 @@ func (l *Loop) push(j *state.Job) error {
 		return err
 	}
 	return of.add(queue.Item{
-		Job: j.ID, Shape: l.shapes.id(j, of.lane, l.settings.Preempt != nil && l.settings.Preempt.Priority), Priority: j.Priority, Submitted: j.Submitted, Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq,
+		Job: j.ID, Shape: l.shapes.id(j, of.lane, l.byPriority()), Priority: j.Priority, Submitted: j.Submitted,
+		Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq, RunTime: j.RunTime,
 		Last: j.Extra(),
 	}, j)
 }
+
+// byPriority says whether jobs of two priorities are not interchangeable: one may
+// displace whom the other may not.
+func (l *Loop) byPriority() bool { return l.settings.Preempt != nil && l.settings.Preempt.Priority }
 
 // listOf gives what waits of a job's tenant.
 func (l *Loop) listOf(j *state.Job) (*list, error) {

@@ -119,6 +119,9 @@ func (d *driver) settle(w *Work) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	for _, body := range s.Events {
+		d.apply(body)
+	}
 	switch {
 	case s.Again != nil:
 		d.again++

@@ -79,7 +79,7 @@ func (l *Loop) displace(now poise.Time) []poise.Body {
 		if len(l.state.Yielding(j.ID)) > 0 || l.planned[j.ID] || l.state.OverQuota(Asks(l.state, j)) != nil {
 			continue
 		}
-		found := preempt.Find(l.state, l.settings.Preempt, l.together(j), Bars(l.state, l.state.View(), j), now)
+		found := preempt.Find(l.state, l.settings.Preempt, l.together(j), Bars(l.state, l.state.View(), j, now), now)
 		l.hungry.rest = now + poise.Time(found.Looked/searchRate)
 		if found.Claim != nil {
 			return l.claim(j, found.Claim, now)

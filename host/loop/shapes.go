@@ -24,6 +24,7 @@ type shapeKey struct {
 	extra bool
 	// priority tells jobs apart that may displace others and not the same ones.
 	priority int32
+	alone    poise.JobID // for a job that has a reservation: it
 }
 
 type shapeID struct {
@@ -71,6 +72,23 @@ func (s *shapes) number(j *state.Job, key shapeKey) queue.ShapeID {
 	e.jobs++
 	s.jobs[j.ID] = e
 	return e.id
+}
+
+// alone gives the number of a job that no other is like.
+func (s *shapes) alone(j *state.Job) queue.ShapeID {
+	if known := s.jobs[j.ID]; known != nil && known.key.alone != "" {
+		return known.id
+	}
+	s.forget(j.ID)
+	return s.number(j, shapeKey{alone: j.ID})
+}
+
+// together gives the number of a job that it has with others, whatever it had.
+func (s *shapes) together(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
+	if known := s.jobs[j.ID]; known != nil && known.key.alone != "" {
+		s.forget(j.ID)
+	}
+	return s.id(j, l, byPriority)
 }
 
 func (s *shapes) forget(id poise.JobID) {

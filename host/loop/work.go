@@ -40,6 +40,7 @@ type Work struct {
 // or every lane that has one is busy or rests. The tenant whose turn it is goes
 // first, see turn.
 func (l *Loop) Next(now poise.Time) *Work {
+	l.tryReserved(now)
 	ready := l.ready[:0]
 	for _, each := range l.lists {
 		if each.lane.work != nil || each.lane.rests(now) {
@@ -67,7 +68,7 @@ func (l *Loop) work(lane *lane, item queue.Item, attempt int, now poise.Time) *W
 	if w.snap = l.state.View(); lane.away {
 		w.snap = l.state.Snapshot()
 	}
-	w.bars = Bars(l.state, w.snap, l.state.Job(item.Job))
+	w.bars = Bars(l.state, w.snap, l.state.Job(item.Job), now)
 	l.gangWork(w)
 	lane.work, l.planned[w.Job.ID] = w, true
 	return w
@@ -99,7 +100,7 @@ func (l *Loop) Try(j *state.Job, now poise.Time, detail sched.Detail) (poise.Dec
 	if err := lane.busy(); err != nil {
 		return poise.Decision{}, err
 	}
-	return lane.pipeline.Plan(l.state.View(), j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)})
+	return lane.pipeline.Plan(l.state.View(), j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j, now)})
 }
 
 // busy is the error of a lane that plans something now.
@@ -166,19 +167,20 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 		seen, d = l.state.Index(), w.lane.pipeline.OverQuota(l.state.View(), j, now, miss)
 	}
 	var voided []poise.PluginUse
-	if d.Verdict == poise.Placed && l.overtaken(w, j) {
+	if d.Verdict == poise.Placed && l.overtaken(w, j, now) {
 		if w.attempt < retries {
 			return Settled{Decision: d, Again: l.work(w.lane, w.item, w.attempt+1, now)}, nil
 		}
 		var err error
 		seen, voided = l.state.Index(), w.decision.Plugins
-		if d, err = l.fail(w, j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j)}); err != nil {
+		if d, err = l.fail(w, j, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), j, now)}); err != nil {
 			return Settled{}, err
 		}
 	}
 	if d.Verdict != poise.Placed {
 		l.starve(j, &d, now)
-		return Settled{Decision: d, Voided: voided}, of.queue.Park(w.item, queue.CausesOf(&d), seen, now)
+		events, has := l.reserve(w, j, &d, now)
+		return Settled{Events: events, Decision: d, Voided: voided}, l.park(of, w, j, &d, has, seen, now)
 	}
 	return Settled{Decision: d, Members: w.plan.Members, Voided: voided}, nil
 }
@@ -194,11 +196,11 @@ func (l *Loop) fail(w *Work, j *state.Job, pass sched.Pass) (d poise.Decision, e
 
 // overtaken says whether a node that was chosen has changed since, or the job may
 // not be there any more.
-func (l *Loop) overtaken(w *Work, j *state.Job) bool {
+func (l *Loop) overtaken(w *Work, j *state.Job, now poise.Time) bool {
 	if !w.Away {
 		return false
 	}
-	bars := Bars(l.state, l.state.View(), j)
+	bars := Bars(l.state, l.state.View(), j, now)
 	changed := func(node string) bool {
 		row, ok := l.state.Row(node)
 		return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row) || barred(bars, row)

@@ -68,3 +68,23 @@ func (q *Queue) rejoin(longer *group) {
 		q.enqueue(each.job)
 	}
 }
+
+// Try makes a parked job ready, with those that wait for what it waits for.
+func (q *Queue) Try(id poise.JobID) {
+	if j := q.jobs[id]; j != nil && !j.delayed() && j.group.parked {
+		q.unpark(j.group)
+	}
+}
+
+// TryAll makes all parked jobs ready.
+func (q *Queue) TryAll() {
+	for len(q.parked) > 0 {
+		q.unpark(q.parked[len(q.parked)-1])
+	}
+}
+
+// Before says whether a job that was popped goes before one that waits.
+func (q *Queue) Before(item *Item, id poise.JobID) bool {
+	popped := &job{id: item.Job, key: q.settings.keyOf(item), seq: item.Seq, group: &group{size: item.Size}}
+	return popped.compare(q.jobs[id]) < 0
+}

@@ -69,9 +69,7 @@ func (q *Queue) sweep(now poise.Time) {
 	if len(q.parked) == 0 || now < q.sweepAt && q.sweepAt <= later(now, q.settings.Sweep) {
 		return
 	}
-	for len(q.parked) > 0 {
-		q.unpark(q.parked[len(q.parked)-1])
-	}
+	q.TryAll()
 }
 
 // missed says whether an event that helps came after the version.

@@ -2,7 +2,7 @@ package sched
 
 import (
 	"cmp"
-	"container/list"
+	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
@@ -20,14 +20,13 @@ const horizonShapes = poise.MaxReservations
 // such row, and a look at the rows that are reserved; the first one of a shape
 // looks at every row.
 type Horizon struct {
-	shapes map[uint32]*list.Element // by shape, of *outlook
-	used   *list.List               // the latest in front
+	shapes []*outlook // the one that was asked about last in front
 	line   timeline
 }
 
 // NewHorizon makes a Horizon that knows nothing.
 func NewHorizon() *Horizon {
-	return &Horizon{shapes: map[uint32]*list.Element{}, used: list.New()}
+	return &Horizon{}
 }
 
 // Start is where and when a job could start.
@@ -37,10 +36,12 @@ type Start struct {
 	// Misses is, where At is not known, how much of the request is missing now: the
 	// largest part over its dimensions, 0 to 1.
 	Misses float64
+	// Now: nothing that the native filters see, nor a claim, is in the way.
+	Now bool
 }
 
-// before says whether a start is better than another: earlier, or less missing.
-func (s *Start) before(o *Start) bool {
+// Before says whether a start is better than another: earlier, or less missing.
+func (s *Start) Before(o *Start) bool {
 	if a, b := orNever(s.At), orNever(o.At); a != b {
 		return a < b
 	}
@@ -54,27 +55,27 @@ func orNever(t poise.Time) poise.Time {
 	return t
 }
 
-// Earliest gives the first start of a job, where the time is equal on the node of
-// the smallest name, beside what reservations claim: after now, or 1 ms after it
-// where nothing but them, or a policy, is in the way. Where no time is known it is
-// on the node that misses least. Avoid takes out rows. False means that no node is
-// in question.
+// Earliest gives the first start of a job beside what reservations claim, at least
+// 1 ms after now; of equal ones that on the node of the smallest name. Where no
+// time is known it is on the node that misses least. A node on which the job fits
+// now is in no question: something else keeps it off there. Avoid takes out rows.
+// False means that no node is left.
 func (h *Horizon) Earliest(snap *state.Snapshot, job *state.Job, now poise.Time, claims []*state.Reservation, avoid func(row uint32) bool) (Start, bool) {
 	o := h.outlook(snap, job.Shape, now)
 	best, found := Start{}, false
 	o.tree.walk(o, func(row uint32) bool {
-		e := &o.rows[row]
-		if e.kind == notHeld {
+		if int(row) >= len(o.rows) || o.rows[row].kind == notHeld {
 			return false
 		}
+		e := &o.rows[row]
 		plain := e.start(row, now)
-		if found && !plain.before(&best) {
+		if found && !plain.Before(&best) {
 			return false // nor is any that comes behind it
 		}
 		if avoid(row) {
 			return true
 		}
-		if s := h.beside(snap, job, row, now, claims, plain); !found || s.before(&best) {
+		if s := h.beside(snap, job, row, now, claims, plain); !s.Now && (!found || s.Before(&best)) {
 			best, found = s, true
 		}
 		return true
@@ -101,7 +102,7 @@ func (h *Horizon) beside(snap *state.Snapshot, job *state.Job, row uint32, now p
 	if !claimed(snap, row, claims) {
 		return plain
 	}
-	o := h.used.Front().Value.(*outlook)
+	o := h.shapes[0]
 	h.line.reset(&o.fit, snap, row, now, claims)
 	at := h.line.earliest(now, job.RunTime)
 	if at == never {
@@ -123,17 +124,18 @@ func claimed(snap *state.Snapshot, row uint32, claims []*state.Reservation) bool
 
 // outlook gives what is known for a shape, as of the snapshot.
 func (h *Horizon) outlook(snap *state.Snapshot, shape *state.Shape, now poise.Time) *outlook {
-	at := h.shapes[shape.ID]
-	if at == nil {
-		if h.used.Len() >= horizonShapes {
-			last := h.used.Back()
-			delete(h.shapes, h.used.Remove(last).(*outlook).fit.shape.ID)
-		}
-		at = h.used.PushFront(&outlook{})
-		h.shapes[shape.ID] = at
+	i := slices.IndexFunc(h.shapes, func(o *outlook) bool { return o.fit.shape == shape })
+	if i < 0 {
+		i = len(h.shapes)
+		h.shapes = append(h.shapes, &outlook{})
 	}
-	h.used.MoveToFront(at)
-	o := at.Value.(*outlook)
+	o := h.shapes[i]
+	copy(h.shapes[1:], h.shapes[:i])
+	h.shapes[0] = o
+	if len(h.shapes) > horizonShapes {
+		h.shapes[horizonShapes] = nil
+		h.shapes = h.shapes[:horizonShapes]
+	}
 	o.catchUp(snap, shape, now, &h.line)
 	return o
 }
@@ -166,7 +168,7 @@ func (e *outlookRow) start(row uint32, now poise.Time) Start {
 	if e.kind == untimed {
 		return Start{Row: row, Misses: e.misses}
 	}
-	return Start{Row: row, At: max(e.at, now+1)}
+	return Start{Row: row, At: max(e.at, now+1), Now: e.at == 0}
 }
 
 func (o *outlook) catchUp(snap *state.Snapshot, shape *state.Shape, now poise.Time, line *timeline) {
