@@ -125,10 +125,12 @@ func (d *Daemon) sum(t *target) (client.Job, error) {
 	if err := json.Unmarshal(first.Body, &spec); err != nil {
 		return client.Job{}, fmt.Errorf("job %q: %w", first.ID, err)
 	}
-	a := spec.Array
+	a := spec.whole()
 	a.Count = int32(len(t.rows))
 	j := client.Job{ID: first.Group, Name: first.GroupName, Tenant: first.Tenant, Spec: spec.view(), Submitted: client.At(poise.Time(first.Submitted)), Array: a.view()}
-	j.Spec.Name, j.Spec.Array = j.Name, &client.ArraySpec{Count: a.Count, Parallel: a.Parallel}
+	if j.Spec.Name = j.Name; spec.Array != nil {
+		j.Spec.Array = &client.ArraySpec{Count: a.Count, Parallel: a.Parallel}
+	}
 	j.Array.Index, j.Array.States = nil, map[client.JobState]int{}
 	for i := range t.rows {
 		row := &t.rows[i]

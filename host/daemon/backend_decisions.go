@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -78,7 +77,7 @@ func (d *Daemon) standing(ctx context.Context, id poise.JobID) (*client.Standing
 // was made where that is known.
 func (d *Daemon) decided(ctx context.Context, row *store.JobRow) (*client.Decision, time.Time, error) {
 	if len(row.Decision) > 0 {
-		w, err := decisionView(row.Decision)
+		w, err := decisionView(row.Decision, row.ID)
 		return w, time.Time{}, err
 	}
 	places, err := d.store.Placements(ctx, row.ID)
@@ -90,17 +89,17 @@ func (d *Daemon) decided(ctx context.Context, row *store.JobRow) (*client.Decisi
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	w, err := decisionView(made.Body)
+	w, err := decisionView(made.Body, row.ID)
 	return w, client.At(poise.Time(made.At)), err
 }
 
-// decisionView gives a decision of the history as it goes over the wire.
-func decisionView(body []byte) (*client.Decision, error) {
-	var decision poise.Decision
-	if err := json.Unmarshal(body, &decision); err != nil {
-		return nil, &poise.Error{Kind: poise.Internal, Op: "read a decision", Err: err}
+// decisionView gives a decision of the history on a job as it goes over the wire.
+func decisionView(body []byte, job string) (*client.Decision, error) {
+	d, err := decisionOn(body, job)
+	if err != nil {
+		return nil, err
 	}
-	return client.NewDecision(&decision), nil
+	return client.NewDecision(d), nil
 }
 
 // Plan implements api.Backend: a dry run on the live state, under the policy that
@@ -172,7 +171,7 @@ func (d *Daemon) record(ctx context.Context, row *store.DecisionRow, f client.De
 	if f.Job != "" && f.Job != row.Job && f.Job != job.Name {
 		return client.DecisionRecord{}, false, nil
 	}
-	w, err := decisionView(row.Body)
+	w, err := decisionView(row.Body, row.Job)
 	if err != nil {
 		return client.DecisionRecord{}, false, fmt.Errorf("decision %d: %w", row.Seq, err)
 	}

@@ -236,6 +236,12 @@ func (c *core) settle(w timed) error {
 		}
 		return nil
 	}
+	if s.Members != nil {
+		for i := range s.Members[1:] {
+			c.charge(poise.TenantID(c.laneOf(w.Job.Tenant)), fuelOf(&s.Members[i+1], ""))
+		}
+		return c.placeGang(s.Members, w.Index)
+	}
 	return c.place(live, &s.Decision, w.Index)
 }
 

@@ -66,6 +66,10 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 			return
 		}
 	}
+	if err := formGangs(specs); err != nil {
+		answer(nil, err)
+		return
+	}
 	now, array := c.now(), ""
 	for i := range specs {
 		if a := specs[i].Array; a != nil {
@@ -148,6 +152,9 @@ func (c *core) accept(s *Spec, reason string) (store.JobRow, error) {
 	if s.Array != nil {
 		live.row.Group, live.row.GroupName = s.Array.ID, s.Array.Name
 	}
+	if g := s.Job.Gang; g != nil {
+		live.row.Group, live.row.GroupName = g.ID, g.Name
+	}
 	c.jobs[s.Job.ID] = live
 	if why := c.waitsFor(live); why != "" {
 		live.row.Reason = why
@@ -165,7 +172,7 @@ func waits(d *poise.Decision) string {
 		return text + ": policy failed: " + d.Fault
 	}
 	if len(d.Refused) == 0 {
-		return text
+		return text + gangText(d)
 	}
 	first := &d.Refused[0]
 	if i := slices.IndexFunc(d.Refused, func(r poise.ReasonCount) bool { return !r.Code.Lasting() }); i >= 0 {
@@ -178,7 +185,15 @@ func waits(d *poise.Decision) string {
 	if first.Text != "" {
 		text += ": " + first.Text
 	}
-	return text
+	return text + gangText(d)
+}
+
+// gangText says how far the gang came that a decision speaks for.
+func gangText(d *poise.Decision) string {
+	if d.Gang == nil || d.Verdict == poise.Placed {
+		return ""
+	}
+	return "; " + d.Gang.String()
 }
 
 func specsHash(specs []Spec) []byte {

@@ -34,18 +34,10 @@ func (c *core) place(live *liveJob, d *poise.Decision, snapshot uint64) error {
 	if err != nil {
 		return err
 	}
-	live.place = store.PlacementRow{
-		ID: fmt.Sprintf("p%d", index), Job: live.row.ID, Node: d.Node, Devices: d.Devices, Placed: int64(c.at), State: stateStarting, Decision: index,
-	}
-	live.engine, live.over = c.engineOf(d.Node), new(atomic.Bool)
-	live.row.State, live.row.Node, live.row.Reason = stateStarting, d.Node, ""
-	c.byPlace[live.place.ID] = d.Job
-	c.keep(live)
-	c.batch.Placements = append(c.batch.Placements, live.place)
 	c.batch.Decisions = append(c.batch.Decisions, store.DecisionRow{
 		Seq: index, Job: live.row.ID, Tenant: live.row.Tenant, Node: d.Node, Policy: d.Policy, At: int64(c.at), Snapshot: snapshot, Commit: index, Body: body,
 	})
-	c.bind(live)
+	c.start(live, d, fmt.Sprintf("p%d", index), index)
 	return nil
 }
 
@@ -58,11 +50,15 @@ func (c *core) engineOf(node string) binder {
 // binding is what an engine gets to know of a placed job.
 func (j *liveJob) binding() engine.Binding {
 	job := &j.spec.Job
-	return engine.Binding{
+	b := engine.Binding{
 		Placement: j.place.ID, Job: job.ID, Name: job.Name, Tenant: job.Tenant, Node: j.place.Node, Devices: j.place.Devices,
 		DeviceKind: job.Request.Device.Kind, Command: j.spec.Command, Env: j.spec.Env, Marks: j.spec.Array.marks(), Dir: j.spec.Dir,
 		Amounts: job.Request.Amounts, RunTime: job.RunTime, Grace: grace,
 	}
+	if g := job.Gang; g != nil {
+		b.Gang, b.TaskIndex, b.Tasks = g.ID, g.Index, g.Size
+	}
+	return b
 }
 
 // bind has a task started once its placement is durable, unless it is over by
@@ -214,7 +210,7 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	if live.place.ID == "" {
 		body = poise.JobWithdrawn{Job: id}
 	}
-	later := c.loop.State().Later(id)
+	later, others := c.loop.State().Later(id), c.beside(live)
 	if err := c.event(body); err != nil {
 		panic(fmt.Sprintf("BUG: a known job cannot end: %v", err))
 	}
@@ -225,6 +221,9 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	c.keep(live)
 	c.metrics.JobFinished(live.row.Tenant, state)
 	delete(c.jobs, id)
+	for _, other := range others {
+		c.end(other, stateWithdrawn, nil, fmt.Sprintf("its gang cannot start without job %s: %s", live.row.Name, reason))
+	}
 	for _, next := range later {
 		live := c.jobs[next]
 		if live == nil {

@@ -74,7 +74,7 @@ func replayStore(ctx context.Context, s *store.Store, c *config.Config, o Replay
 
 // made is a decision that was made, as it is recorded.
 type made struct {
-	poise.Decision
+	gangDecision
 	commit uint64
 	at     uint64 // index of the last event that it had seen
 }
@@ -114,7 +114,7 @@ func (r *replay) open(ctx context.Context) error {
 		}
 		for i := range rows {
 			d := &made{commit: rows[i].Seq, at: rows[i].Snapshot}
-			if err := json.Unmarshal(rows[i].Body, &d.Decision); err != nil {
+			if err := json.Unmarshal(rows[i].Body, &d.gangDecision); err != nil {
 				return fmt.Errorf("decision %d: %w", rows[i].Seq, err)
 			}
 			if d.overtaken() { // decided where it was committed
@@ -143,8 +143,18 @@ func (r *replay) open(ctx context.Context) error {
 // event checks what an event led to.
 func (r *replay) event(ctx context.Context, ev poise.Event) error {
 	if d := r.byCommit[ev.Index]; d != nil {
-		placed, _ := ev.Body.(poise.JobPlaced)
-		was, is := placedText(&poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}), placedText(&placed.Placement)
+		var was, is string
+		for _, m := range d.all() {
+			was += placedText(&poise.Placement{Job: m.Job, Node: m.Node, Devices: m.Devices})
+		}
+		switch b := ev.Body.(type) {
+		case poise.JobPlaced:
+			is = placedText(&b.Placement)
+		case poise.GangPlaced:
+			for i := range b.Placements {
+				is += placedText(&b.Placements[i])
+			}
+		}
 		if was != is {
 			return r.differs(d, "event that commits it", was, is)
 		}
@@ -158,7 +168,7 @@ func (r *replay) event(ctx context.Context, ev poise.Event) error {
 }
 
 func placedText(p *poise.Placement) string {
-	return fmt.Sprintf("job %s on %q, devices %v", p.Job, p.Node, p.Devices)
+	return fmt.Sprintf("job %s on %q, devices %v; ", p.Job, p.Node, p.Devices)
 }
 
 // meet compares the state to the one that was written down at this index.
@@ -206,8 +216,10 @@ func (r *replay) again(ctx context.Context, was *made) error {
 	if err != nil {
 		return err
 	}
-	if n, want := len(was.Ranked), min(was.Fitting, sched.ShortList); n != want {
-		return r.differs(was, "ranking", fmt.Sprintf("%d nodes", n), fmt.Sprintf("%d of %d that fit", want, was.Fitting))
+	for _, d := range was.all() {
+		if n, want := len(d.Ranked), min(d.Fitting, sched.ShortList); n != want {
+			return r.differs(was, "ranking", fmt.Sprintf("%d nodes", n), fmt.Sprintf("%d of %d that fit", want, d.Fitting))
+		}
 	}
 	for i := range p.stack.Layers {
 		if err := r.intact(ctx, was, p.stack.Layers[i].Activation); err != nil {
@@ -217,10 +229,13 @@ func (r *replay) again(ctx context.Context, was *made) error {
 	var is poise.Decision
 	pass := sched.Pass{Now: was.Now, Detail: sched.Full, Bars: loop.Bars(r.state, r.state.View(), job, was.Now)}
 	recorded := len(was.Plugins) > 0 && !r.options.RerunGuests
+	if !r.state.Alone(job) {
+		return r.againGang(p, was, job, pass, recorded)
+	}
 	switch {
 	case recorded:
 		var field string
-		if is, field, err = r.fromRecord(p, was, job, pass); err == nil && field != "" {
+		if is, field, err = r.fromRecord(p, &was.Decision, r.state.View(), job, pass); err == nil && field != "" {
 			return r.differs(was, field, fmt.Sprintf("%s, fault %q", was.Policy, was.Fault), is.Policy)
 		}
 	case was.overtaken():
@@ -234,10 +249,15 @@ func (r *replay) again(ctx context.Context, was *made) error {
 	if field, a, b := difference(&was.Decision, &is); field != "" {
 		return r.differs(was, field, a, b)
 	}
+	r.same(recorded)
+	return nil
+}
+
+// same counts a decision that was made again and is equal.
+func (r *replay) same(recorded bool) {
 	if r.out.Decisions++; recorded {
 		r.out.Recorded++
 	}
-	return nil
 }
 
 // forget drops the pipelines: other policies are in force.

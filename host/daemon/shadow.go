@@ -81,7 +81,7 @@ type shown struct {
 // show leaves a decision to the shadows that it concerns. It takes no guest call
 // and waits for nothing; a snapshot is taken only where a shadow has room.
 func (c *core) show(w *loop.Work, d *poise.Decision) {
-	if len(c.shadows) == 0 {
+	if len(c.shadows) == 0 || d.Gang != nil { // a shadow decides about single jobs
 		return
 	}
 	concerned := []*shadow{c.shadows[w.Job.Tenant], nil}

@@ -119,7 +119,7 @@ func rungs(st *stack.Stack) []*rung {
 // recorded: the native filter has to keep each node of the short list, and order,
 // ties, tiers, devices and the choice have to follow from the losses. field says
 // what of the record leads nowhere.
-func (r *replay) fromRecord(p *plans, was *made, job *state.Job, pass sched.Pass) (is poise.Decision, field string, err error) {
+func (r *replay) fromRecord(p *plans, was *poise.Decision, snap *state.Snapshot, job *state.Job, pass sched.Pass) (is poise.Decision, field string, err error) {
 	rungs := p.rungs
 	if was.Fault != "" && len(rungs) > 0 {
 		rungs = rungs[1:] // the first one failed
@@ -129,13 +129,13 @@ func (r *replay) fromRecord(p *plans, was *made, job *state.Job, pass sched.Pass
 			continue
 		}
 		if g.standIn != nil {
-			g.standIn.record(&was.Decision)
+			g.standIn.record(was)
 		}
 		// What is kept of one stand-in's answers is not true of the next.
-		is, err = sched.NewPipeline(g.policy).Plan(r.state.View(), job, pass)
+		is, err = sched.NewPipeline(g.policy).Plan(snap, job, pass)
 		is.Fault = was.Fault
 		if err == nil && g.standIn != nil {
-			settleStandIn(&was.Decision, &is)
+			settleStandIn(was, &is)
 		}
 		return is, "", err
 	}

@@ -26,6 +26,9 @@ type Binding struct {
 	Dir        string            // working directory, absolute; "" = one of the task's own
 	Amounts    resource.List     // what it may use, base units
 	RunTime    poise.Span        // it is ended when it runs longer; 0 = no limit
+	Gang       string            // id of the gang that the job is a member of, "" = of none
+	TaskIndex  int32             // of the member, from 0
+	Tasks      int32             // members of the gang
 	Grace      poise.Span        // between TERM and KILL when the run time is over
 }
 

@@ -11,6 +11,7 @@ type Gang struct {
 	Size     int32     // how many members, 2 to MaxGang
 	Min      int32     // how many start together, 1 to Size; 0 = Size
 	Index    int32     // of this member, 0 to Size-1
+	Name     string    `json:",omitempty"` // what people call it; several may share one
 	Topology *Topology `json:",omitempty"` // nil: members go wherever there is room
 }
 
@@ -56,7 +57,7 @@ func (g *Gang) Extra() bool { return g.Index >= g.Least() }
 
 // Same says whether two members can be of one gang.
 func (g *Gang) Same(o *Gang) bool {
-	if g.ID != o.ID || g.Size != o.Size || g.Least() != o.Least() || (g.Topology == nil) != (o.Topology == nil) {
+	if g.ID != o.ID || g.Name != o.Name || g.Size != o.Size || g.Least() != o.Least() || (g.Topology == nil) != (o.Topology == nil) {
 		return false
 	}
 	return g.Topology == nil || *g.Topology == *o.Topology
@@ -75,6 +76,11 @@ func (g *Gang) Validate(op string) error {
 	}
 	if g.Index < 0 || g.Index >= g.Size {
 		return invalid(op, fmt.Sprintf("gang: index: %d, expected 0 to %d", g.Index, g.Size-1))
+	}
+	if g.Name != "" {
+		if err := validName(op, "gang: name", g.Name); err != nil {
+			return err
+		}
 	}
 	if g.Topology == nil {
 		return nil

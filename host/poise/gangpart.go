@@ -6,15 +6,20 @@ import "fmt"
 // gang was not placed, one decision speaks for all: Index is then the member that
 // did not fit.
 type GangPart struct {
-	ID     string
-	Index  int32
-	Size   int32
-	Min    int32
-	Fitted int32  // members that had a place before this one
-	Domain string `json:",omitempty"` // that this member went to, of the key of its topology
+	ID       string
+	Index    int32
+	Size     int32
+	Min      int32
+	Fitted   int32  // members that had a place before this one
+	Topology string `json:",omitempty"` // mode and key, "" = none
+	Domain   string `json:",omitempty"` // that this member went to
 }
 
 // String says how far a gang came that was not placed.
 func (g *GangPart) String() string {
-	return fmt.Sprintf("gang of %d: %d of the %d that start together fit, then member %d did not", g.Size, g.Fitted, g.Min, g.Index)
+	topology := ""
+	if g.Topology != "" {
+		topology = " (" + g.Topology + ")"
+	}
+	return fmt.Sprintf("gang of %d%s: %d of the %d that start together fit, then task %d did not", g.Size, topology, g.Fitted, g.Min, g.Index)
 }

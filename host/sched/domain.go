@@ -134,6 +134,23 @@ func (d *Domains) eligible(snap *state.Snapshot, members []*state.Job) {
 	d.settle()
 }
 
+// Placing gives the bar under which members of a gang that starts are placed one by
+// one, Add after each: the domain is the one that a packed gang goes to. It is nil for
+// a gang without a topology.
+func Placing(snap *state.Snapshot, members []*state.Job, domain string) *Domains {
+	t := members[0].Gang.Topology
+	if t == nil {
+		return nil
+	}
+	d := NewDomains(snap, t)
+	if t.Mode == poise.TopologySpread {
+		d.eligible(snap, members)
+	} else {
+		d.only(slices.Index(d.names, domain))
+	}
+	return d
+}
+
 // Beside gives the bar for one more member of a gang, beside members that run on
 // rows: it is to be in their domain, or to keep the spread with them.
 func Beside(snap *state.Snapshot, j *state.Job, running []uint32) *Domains {

@@ -62,7 +62,11 @@ func (p *Pipeline) failedGang(d poise.Decision, fault string, snap *state.Snapsh
 }
 
 func partOf(j *state.Job) *poise.GangPart {
-	return &poise.GangPart{ID: j.Gang.ID, Index: j.Gang.Index, Size: j.Gang.Size, Min: j.Gang.Least()}
+	part := &poise.GangPart{ID: j.Gang.ID, Index: j.Gang.Index, Size: j.Gang.Size, Min: j.Gang.Least()}
+	if t := j.Gang.Topology; t != nil {
+		part.Topology = t.Mode + " by " + t.Key
+	}
+	return part
 }
 
 // gangOrder gives the order in which members are placed: the more devices, then cpu,

@@ -40,6 +40,11 @@ func environ(b *engine.Binding, dir string) []string {
 		// Empty and not unset: CUDA shows all GPUs to a program that is not told.
 		"CUDA_VISIBLE_DEVICES": "",
 	}
+	if b.Gang != "" {
+		env["POISE_GANG_ID"] = b.Gang
+		env["POISE_TASK_INDEX"] = fmt.Sprint(b.TaskIndex)
+		env["POISE_TASKS"] = fmt.Sprint(b.Tasks)
+	}
 	if b.DeviceKind == "gpu" && len(devices) > 0 {
 		env["CUDA_VISIBLE_DEVICES"] = strings.Join(devices, ",")
 		// Else CUDA numbers the fastest first, unlike nvidia-smi and so the node.
