@@ -48,7 +48,7 @@ type jobs struct {
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = append([]string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir"}, lifeFields...)
+var jobFields = append([]string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir", "tasks", "min_tasks", "topology", "roles", "gang"}, lifeFields...)
 
 func (d *jobs) size() int {
 	if d.tenants != nil {
@@ -88,7 +88,13 @@ func (d *jobs) document(n *yaml.Node) {
 	if o.has("tenant") {
 		job.Tenant = poise.TenantID(o.text("tenant"))
 	}
-	job.Request, job.ModelText = jobRequest(&o)
+	members := jobGang(&o)
+	if job.Gang = jobMember(&o); job.Gang != nil {
+		job.Tasks = job.Gang.Size
+	}
+	if members == nil {
+		job.Request, job.ModelText = jobRequest(&o)
+	}
 	count := int(o.integer("count", 1, 1, maxCopies))
 	every := o.span("every")
 	if every > 0 && poise.Span(count-1) > (maxSpan-poise.Span(job.Submit))/every {
@@ -102,6 +108,8 @@ func (d *jobs) document(n *yaml.Node) {
 	}
 	switch {
 	case d.count > before:
+	case members != nil:
+		d.addGang(o.lineOf("job"), job, members)
 	case job.Array != nil && d.fields == nil: // a run
 		array, first := job.Array, len(d.list)
 		job.Array = nil

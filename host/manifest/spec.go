@@ -29,7 +29,7 @@ func DecodeSpecs(name string, r io.Reader) ([]Job, error) {
 // DecodeSpec reads one job from a JSON object; name stands in errors. A job that
 // is several, by count, is an error too.
 func DecodeSpec(name string, text []byte) (Job, error) {
-	d := newSpecs(name, "submit", "every", "took", "count")
+	d := newSpecs(name, "submit", "every", "took", "count", "tasks", "min_tasks", "topology", "roles")
 	if err := decodeObject(&d.problems, text, d); err != nil {
 		return Job{}, err
 	}

@@ -24,6 +24,7 @@ type Rerun struct {
 	asks        []poise.Request
 	askShapes   map[uint32]bool
 	moves       Moves
+	tentative   state.Tentative
 }
 
 // Moves counts what a Rerun decided.
@@ -61,6 +62,8 @@ func (r *Rerun) apply(at poise.Time, body poise.Body) error {
 // Follow takes in the next event, which was applied to live.
 func (r *Rerun) Follow(ev poise.Event) error {
 	switch b := ev.Body.(type) {
+	case poise.GangPlaced:
+		return r.placeGang(ev.At, &b)
 	case poise.JobPlaced:
 		return r.place(ev.At, &b.Placement)
 	case poise.JobRequeued:
@@ -134,6 +137,10 @@ func (r *Rerun) place(at poise.Time, p *poise.Placement) error {
 // decide places a job by the policy that it belongs to, if it fits, and gives
 // the node.
 func (r *Rerun) decide(at poise.Time, j *state.Job) (string, error) {
+	if !r.would.Alone(j) {
+		_, err := r.decideGang(at, j)
+		return r.nodeOf(j.ID), err
+	}
 	r.note(j)
 	plan := r.native
 	if r.mine(j.Tenant) {

@@ -33,6 +33,14 @@ func newTask(j *Job, row uint32, incarnation uint64, devices []uint16, at poise.
 	return t
 }
 
+// Node gives the node of the task on a snapshot, "" where it has left.
+func (t *Task) Node(s *Snapshot) string {
+	if int(t.row) >= s.rows || !s.Present(t.row) || s.Incarnation(t.row) != t.incarnation {
+		return ""
+	}
+	return s.Name(t.row)
+}
+
 // Beside says whether the task is of the job or of another member of its gang.
 func (t *Task) Beside(j *Job) bool {
 	return t.Job == j.ID || j.Gang != nil && t.Gang == j.Gang.ID && t.Tenant == j.Tenant

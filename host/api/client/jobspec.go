@@ -32,6 +32,35 @@ type JobSpec struct {
 	Command []string          `json:"command,omitempty" doc:"Program and arguments, no shell; a simulated node needs none"`
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"dir,omitempty" doc:"Working directory, absolute; one of the task's own where it is not given"`
+	Gang    *GangSpec         `json:"gang,omitempty" doc:"The gang that the job is a member of; all members are submitted together"`
+}
+
+// GangSpec says which member of which gang a job is.
+type GangSpec struct {
+	ID       string        `json:"id" doc:"The same for all members; the daemon gives the gang an id of its own"`
+	Name     string        `json:"name,omitempty" doc:"What people call the gang; its id as submitted where it is not given"`
+	Size     int32         `json:"size" minimum:"2" maximum:"4096" doc:"How many members there are"`
+	Min      int32         `json:"min,omitempty" doc:"How many start together, those with the smallest indexes; all where it is not given"`
+	Index    int32         `json:"index" doc:"Of this member, from 0"`
+	Topology *TopologySpec `json:"topology,omitempty" doc:"Where members go beside each other"`
+}
+
+// TopologySpec says where the members of a gang go beside each other.
+type TopologySpec struct {
+	Key     string `json:"key" doc:"Of the label whose values are the domains" example:"rack"`
+	Mode    string `json:"mode,omitempty" enum:"pack,spread" doc:"All members in one domain, which is the default, or evenly over the domains"`
+	MaxSkew int32  `json:"max_skew,omitempty" doc:"For spread: by how much the members in one domain may be more than in another; 1 where it is not given"`
+}
+
+func newGangSpec(g *poise.Gang) *GangSpec {
+	if g == nil {
+		return nil
+	}
+	s := &GangSpec{ID: g.ID, Name: g.Name, Size: g.Size, Min: g.Min, Index: g.Index}
+	if t := g.Topology; t != nil {
+		s.Topology = &TopologySpec{Key: t.Key, Mode: t.Mode, MaxSkew: t.MaxSkew}
+	}
+	return s
 }
 
 // DeviceSpec says of what kind and model the devices of a job are to be.
@@ -81,7 +110,7 @@ type Toleration struct {
 func NewJobSpec(j *poise.Job) JobSpec {
 	s := JobSpec{
 		Name: j.Name, Tenant: string(j.Tenant), Priority: j.Priority,
-		Request: Amounts(j.Request.Amounts), RunTime: SpanText(j.RunTime),
+		Request: Amounts(j.Request.Amounts), RunTime: SpanText(j.RunTime), Gang: newGangSpec(j.Gang),
 	}
 	if d := &j.Request.Device; d.Count > 0 {
 		s.Request[d.Kind] = Quantity(resource.Format(d.Kind, d.Total()))
