@@ -29,6 +29,7 @@ var actions = map[string]access.Action{
 	"hold-jobs":      access.ChangeJobs,
 	"release-jobs":   access.ChangeJobs,
 	"plan-job":       access.PlanJobs,
+	"plan-gang":      access.PlanJobs,
 	"list-jobs":      access.ReadJobs,
 	"get-job":        access.ReadJobs,
 	"explain-job":    access.ReadJobs,

@@ -42,6 +42,9 @@ type Backend interface {
 	Why(ctx context.Context, tenant poise.TenantID, nameOrID string) (client.Why, error)
 	// Plan decides on the state as it is now and changes nothing.
 	Plan(ctx context.Context, tenant poise.TenantID, spec client.JobSpec) (client.Why, error)
+	// PlanGang does so for all members of a gang; one answer speaks for a gang that is
+	// not placed.
+	PlanGang(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec) ([]client.Why, error)
 	Logs(ctx context.Context, tenant poise.TenantID, nameOrID string, options client.LogOptions) (io.ReadCloser, error)
 
 	Nodes(ctx context.Context, filter client.NodeFilter) (client.NodePage, error)

@@ -99,6 +99,7 @@ func (s *server) planRoutes() {
 		w, err := s.backend.Plan(ctx, tenant, list[0])
 		return whyFor(ctx, w, err)
 	}, asWritten)
+	s.planGangRoute()
 }
 
 func several(jobs int) string {

@@ -20,8 +20,8 @@ func newPlan(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan FILE | [flags]",
 		Short: "Say where jobs would go now, or why nowhere, and submit nothing",
-		Long: "Say where jobs would go now, or why nowhere, and submit nothing. Each job of the file is\n" +
-			"planned by itself, on the fleet as it is. With --snapshot no daemon is needed: the jobs are\n" +
+		Long: "Say where jobs would go now, or why nowhere, and submit nothing. Each job of the file, and\n" +
+			"each gang as a whole, is planned by itself, on the fleet as it is. With --snapshot no daemon is needed: the jobs are\n" +
 			"planned on the state in the file, in the order of the queue, and each takes its place before\n" +
 			"the next.",
 		Example: "  poise plan examples/jobs/two-tenants.yaml\n  poise plan --cpu 4 --gpu 2\n  poise plan --snapshot then.snapshot examples/jobs/two-tenants.yaml",
@@ -40,14 +40,9 @@ func newPlan(s Streams) *cobra.Command {
 				return planOnSnapshot(s, o, file, poise.TenantID(cmp.Or(r.tenant, client.DefaultTenant)), specs)
 			}
 			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list := make([]client.Why, len(specs))
-				for i := range specs {
-					if specs[i].Name == "" {
-						specs[i].Name = "plan"
-					}
-					if list[i], err = c.Plan(ctx, specs[i]); err != nil {
-						return err
-					}
+				list, err := planAll(ctx, c, specs)
+				if err != nil {
+					return err
 				}
 				return o.print(s.Out, list, func(w io.Writer) error {
 					for i := range list {

@@ -131,14 +131,26 @@ func (p *planner) plan(specs []client.JobSpec, tenant poise.TenantID) ([]client.
 				return nil, err
 			}
 		}
-		d := &s.Decision
-		why := of[d.Job]
-		why.Decision = client.NewDecision(d)
-		list = append(list, why)
-		if d.Verdict != poise.Placed {
+		decisions := s.Members
+		if decisions == nil {
+			decisions = []poise.Decision{s.Decision}
+		}
+		var placements []poise.Placement
+		for i := range decisions {
+			d := &decisions[i]
+			why := of[d.Job]
+			why.Decision = client.NewDecision(d)
+			list = append(list, why)
+			placements = append(placements, poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices})
+		}
+		if s.Decision.Verdict != poise.Placed {
 			continue
 		}
-		if err := p.apply(poise.JobPlaced{Placement: poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}}); err != nil {
+		var body poise.Body = poise.JobPlaced{Placement: placements[0]}
+		if s.Members != nil {
+			body = poise.GangPlaced{Placements: placements}
+		}
+		if err := p.apply(body); err != nil {
 			return nil, err
 		}
 	}

@@ -115,9 +115,12 @@ func (d *Daemon) Plan(ctx context.Context, tenant poise.TenantID, spec client.Jo
 		j.Name = "plan"
 	}
 	w := client.Why{Job: client.Job{ID: string(j.ID), Name: j.Name, Tenant: string(j.Tenant), State: client.Waiting, Spec: spec}}
-	decision, at, err := d.try(ctx, &j)
+	if j.Gang != nil {
+		return w, &poise.Error{Kind: poise.Invalid, Op: fmt.Sprintf("plan job %q", j.Name), Detail: "gang: given, expected all members together at /v1/plan/gang"}
+	}
+	decisions, at, err := d.try(ctx, &j)
 	if err == nil {
-		w.Decision, w.At = client.NewDecision(&decision), client.At(at)
+		w.Decision, w.At = client.NewDecision(&decisions[0]), client.At(at)
 	}
 	return w, err
 }

@@ -71,8 +71,8 @@ func (d *Daemon) attempt(ctx context.Context, id string) (attempt, error) {
 			got.count = int(live.row.Attempts)
 			got.order = c.orderOf(live)
 			got.waits = c.keptBack(live)
-			if live.decision != nil {
-				got.decision = client.NewDecision(live.decision)
+			if made := c.decisionOn(live); made != nil {
+				got.decision = client.NewDecision(made)
 			}
 		}
 		return nil

@@ -44,7 +44,7 @@ type inForce struct {
 
 // draft is a job to be planned, and what it is planned on.
 type draft struct {
-	job      *state.Job
+	jobs     []*state.Job // one, or the members of a gang
 	snap     *state.Snapshot
 	policies *state.Policies
 	classes  *model.Model
@@ -52,63 +52,68 @@ type draft struct {
 	bars     []sched.Bar
 }
 
-// try plans a job on the state as it is now.
-func (d *Daemon) try(ctx context.Context, j *poise.Job) (decision poise.Decision, at poise.Time, err error) {
+// try plans a job, or the members of a gang, on the state as it is now. One decision
+// speaks for a gang that is not placed.
+func (d *Daemon) try(ctx context.Context, jobs ...*poise.Job) (decisions []poise.Decision, at poise.Time, err error) {
 	var lane poise.TenantID
 	away := false
 	err = d.do(ctx, func(c *core) error {
-		lane = poise.TenantID(c.laneOf(j.Tenant))
+		lane = poise.TenantID(c.laneOf(jobs[0].Tenant))
 		if away = c.lanes[lane].away; away {
 			return nil
 		}
-		job, err := c.loop.State().Draft(j, c.now())
+		at = c.now()
+		drafts, err := draftAll(c.loop.State(), jobs, at)
 		if err == nil {
-			at = c.now()
-			decision, err = c.loop.Try(job, at, sched.Full)
+			decisions, err = c.try(drafts, at)
 		}
 		return err
 	})
 	if err != nil || !away {
-		return decision, at, err
+		return decisions, at, err
 	}
 	l, err := d.dry.enter(ctx, lane)
 	if err != nil {
-		return decision, at, err
+		return nil, at, err
 	}
 	defer d.dry.leave(l)
 	var on draft
 	err = d.do(ctx, func(c *core) (err error) {
 		s := c.loop.State()
 		on = draft{snap: s.Snapshot(), policies: s.Policies(), classes: c.classes, at: c.now()}
-		if on.job, err = s.Draft(j, on.at); err == nil {
-			on.bars = loop.Bars(s, on.snap, on.job, on.at)
+		if on.jobs, err = draftAll(s, jobs, on.at); err == nil {
+			ask := on.jobs[0]
+			if len(on.jobs) > 1 {
+				ask = state.Sum(starters(on.jobs))
+			}
+			on.bars = loop.Bars(s, on.snap, ask, on.at)
 		}
 		return err
 	})
 	if err == nil {
-		decision, err = d.planBeside(ctx, l, lane, &on)
+		decisions, err = d.planBeside(ctx, l, lane, &on)
 	}
-	return decision, on.at, err
+	return decisions, on.at, err
 }
 
 // planBeside plans a draft. It takes one of the slots that lanes plan in.
-func (d *Daemon) planBeside(ctx context.Context, l *dryLane, tenant poise.TenantID, on *draft) (poise.Decision, error) {
+func (d *Daemon) planBeside(ctx context.Context, l *dryLane, tenant poise.TenantID, on *draft) ([]poise.Decision, error) {
 	if err := l.follow(ctx, d.builder, tenant, on); err != nil {
-		return poise.Decision{}, err
+		return nil, err
 	}
 	select {
 	case d.core.slots <- struct{}{}:
 		defer func() { <-d.core.slots }()
 	case <-ctx.Done():
-		return poise.Decision{}, unavailable(ctx)
+		return nil, unavailable(ctx)
 	}
-	decision, err := l.pipeline.Plan(on.snap, on.job, sched.Pass{Now: on.at, Detail: sched.Full, Bars: on.bars})
+	decisions, err := planOn(l.pipeline, on)
 	var fuel int64
-	for i := range decision.Plugins {
-		fuel += decision.Plugins[i].Fuel
+	for i := range decisions {
+		fuel += fuelOf(&decisions[i], "")
 	}
 	d.core.tell(func(c *core) { c.charge(tenant, fuel) })
-	return decision, err
+	return decisions, err
 }
 
 // follow makes the lane that of the policies of a draft.

@@ -150,3 +150,12 @@ func (s *Spec) whole() *Array {
 	return s.Array
 }
 
+// decisionOn gives the latest decision on a job: that on its gang, where it waits with
+// one.
+func (c *core) decisionOn(live *liveJob) *poise.Decision {
+	s := c.loop.State()
+	if j := s.Job(live.spec.Job.ID); live.decision == nil && j != nil && !s.Alone(j) {
+		return c.jobs[s.GangOf(j).Head().ID].decision
+	}
+	return live.decision
+}

@@ -63,6 +63,10 @@ func writeAsks(b *strings.Builder, job *state.Job) {
 
 func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 	b.WriteByte('\n')
+	if d.Gang != nil && d.Verdict != poise.OverQuota {
+		writeGang(b, job, d)
+		return
+	}
 	switch d.Verdict {
 	case poise.Placed:
 		fmt.Fprintf(b, "placed on node %s%s: %d of %s can hold it now\n",

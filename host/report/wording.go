@@ -112,6 +112,12 @@ func refusalText(ask *poise.Request, code poise.ReasonCode, dim string) string {
 		return "over the quota of its device model or class"
 	case poise.Reserved:
 		return "kept for jobs that go before"
+	case poise.NoTopologyLabel:
+		return "the node lacks the label that the topology of the gang goes by"
+	case poise.OtherDomain:
+		return "the gang goes to another domain of its topology"
+	case poise.SkewReached:
+		return "enough tasks of the gang are in its domain already"
 	}
 	return code.String()
 }

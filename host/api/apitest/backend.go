@@ -251,6 +251,18 @@ func (b *Backend) Plan(_ context.Context, tenant poise.TenantID, spec client.Job
 	return w, b.Fault
 }
 
+// PlanGang implements api.Backend.
+func (b *Backend) PlanGang(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec) ([]client.Why, error) {
+	list := make([]client.Why, len(specs))
+	for i := range specs {
+		var err error
+		if list[i], err = b.Plan(ctx, tenant, specs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // Logs implements api.Backend.
 func (b *Backend) Logs(ctx context.Context, tenant poise.TenantID, nameOrID string, _ client.LogOptions) (io.ReadCloser, error) {
 	if _, err := b.Job(ctx, tenant, nameOrID); err != nil {

@@ -70,6 +70,19 @@ func (c *Client) Plan(ctx context.Context, spec JobSpec) (Why, error) {
 	return post[Why](ctx, c, spec, "plan")
 }
 
+// PlanGang decides where the members of a gang would go together, by index, or, in one
+// decision, why not all that start together fit.
+func (c *Client) PlanGang(ctx context.Context, specs []JobSpec) ([]Why, error) {
+	var in struct {
+		Jobs []JobSpec `json:"jobs"`
+	}
+	in.Jobs = specs
+	out, err := post[struct {
+		Members []Why `json:"members"`
+	}](ctx, c, in, "plan", "gang")
+	return out.Members, err
+}
+
 // Logs reads the output of a job's task. A reader that ends without io.EOF did
 // not get all of it.
 func (c *Client) Logs(ctx context.Context, nameOrID string, o LogOptions) (io.ReadCloser, error) {

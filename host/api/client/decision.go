@@ -26,8 +26,20 @@ type Decision struct {
 	Misses   []Miss        `json:"misses,omitempty" doc:"Per resource, the node that misses least in it"`
 	Helps    []Help        `json:"helps,omitempty" doc:"Single changes that would let it fit now"`
 	Quota    *QuotaMiss    `json:"quota,omitempty" doc:"What is in the way of a job that is over quota"`
+	Gang     *GangPart     `json:"gang,omitempty" doc:"Of a member of a gang that starts, or waits to; where the gang was not placed, this decision speaks for all of it"`
 	Ranked   []Ranked      `json:"ranked,omitempty" doc:"The best candidates, best first"`
 	Refusals []Refusal     `json:"refusals,omitempty"`
+}
+
+// GangPart is what a decision about a member of a gang says of the gang.
+type GangPart struct {
+	ID       string `json:"id"`
+	Index    int32  `json:"index" doc:"Of the member; where the gang was not placed, of the first that did not fit"`
+	Size     int32  `json:"size"`
+	Min      int32  `json:"min" doc:"How many start together"`
+	Fitted   int32  `json:"fitted" doc:"Members that had a place before this one"`
+	Topology string `json:"topology,omitempty" example:"pack by rack"`
+	Domain   string `json:"domain,omitempty" doc:"That the member went to"`
 }
 
 // PluginUse is what one plugin did for one decision.

@@ -59,6 +59,7 @@ func TestDecisionFields(t *testing.T) {
 		Helps:    []poise.Help{{Code: poise.IdleShort, Dim: "cpu", What: "w", Beyond: 2, Node: "m", Nodes: 3}},
 		Ranked:   []poise.Ranked{{Node: "n", Tier: 1, Loss: 0.5, Devices: []uint16{0}, Formula: "spread", Columns: []poise.Column{{Name: "cpu", Factor: 1, Weight: 2, Before: 3, After: 4, M1: 5, M2: 6}}, Seen: []poise.Reading{{Name: "a", Text: "b"}}}},
 		Refusals: []poise.Refusal{{Node: "n", Code: poise.NodeDrained, Dim: "d", Text: "t"}},
+		Gang:     &poise.GangPart{ID: "g", Index: 1, Size: 4, Min: 3, Fitted: 2, Topology: "pack by rack", Domain: "r1"},
 		Quota:    &poise.QuotaMiss{Tenant: "t", Resource: "cpu", Used: 1, Ask: 2, Limit: 3, Withheld: 4},
 	}
 	v := reflect.ValueOf(want)

@@ -28,6 +28,9 @@ var reasons = [poise.ReasonCodes]Reason{
 	poise.PolicyFaulted:       "policy-faulted",
 	poise.PoolOverQuota:       "pool-over-quota",
 	poise.Reserved:            "reserved",
+	poise.NoTopologyLabel:     "no-topology-label",
+	poise.OtherDomain:         "other-domain",
+	poise.SkewReached:         "skew-reached",
 }
 
 // verdicts are the names of poise.Verdict on the wire.
@@ -51,6 +54,10 @@ func NewDecision(d *poise.Decision) *Decision {
 	if d.Nearest != nil {
 		m := NewMiss(*d.Nearest)
 		w.Nearest = &m
+	}
+	if d.Gang != nil {
+		g := GangPart(*d.Gang)
+		w.Gang = &g
 	}
 	if q := d.Quota; q != nil {
 		w.Quota = &QuotaMiss{string(q.Tenant), q.Resource, q.Used, q.Ask, q.Limit, q.Withheld}
@@ -105,6 +112,10 @@ func (w *Decision) Poise() (*poise.Decision, error) {
 	}
 	miss := func(m Miss) poise.Miss {
 		return poise.Miss{Node: m.Node, Code: code(m.Code), Dim: m.Dim, Text: m.Text, Ask: m.Ask, Have: m.Have, Beyond: m.Beyond}
+	}
+	if w.Gang != nil {
+		g := poise.GangPart(*w.Gang)
+		d.Gang = &g
 	}
 	d.Misses = each(w.Misses, miss)
 	d.Helps = each(w.Helps, func(h Help) poise.Help {
