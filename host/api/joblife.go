@@ -27,7 +27,7 @@ func (s *server) lifeRoutes() {
 		})
 
 	type priority struct {
-		jobPath
+		Job  string `path:"job" doc:"Name or id; a name means the newest job of that name"`
 		Body struct {
 			Priority int32 `json:"priority" doc:"Larger is more urgent"`
 		}

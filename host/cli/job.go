@@ -15,7 +15,7 @@ import (
 func newJob(s Streams) *cobra.Command {
 	r := &remote{}
 	return group("job", "Submit jobs, watch them and ask why", r,
-		newJobSubmit(s, r), newJobList(s, r), newJobGet(s, r), newJobCancel(s, r), newJobWhy(s, r), newJobWait(s, r), newJobLogs(s, r))
+		newJobSubmit(s, r), newJobList(s, r), newJobGet(s, r), newJobCancel(s, r), newJobHold(s, r), newJobRelease(s, r), newJobPriority(s, r), newJobWhy(s, r), newJobWait(s, r), newJobLogs(s, r))
 }
 
 func newJobList(s Streams, r *remote) *cobra.Command {
@@ -47,6 +47,7 @@ func newJobList(s Streams, r *remote) *cobra.Command {
 	cmd.Flags().StringVar((*string)(&f.State), "state", "", "only waiting, starting, running, succeeded, failed, lost or withdrawn ones")
 	cmd.Flags().StringVar(&f.Name, "name", "", "only those of this name")
 	cmd.Flags().StringVar(&f.Node, "node", "", "only those on this node")
+	cmd.Flags().StringVar(&f.Selector, "selector", "", "only those whose labels match: "+selectorUsage)
 	return cmd
 }
 
@@ -87,27 +88,8 @@ func jobFacts(w io.Writer, j *client.Job) error {
 		}
 		command = append(command, word)
 	}
-	return facts(w, "name", j.Name, "id", j.ID, "tenant", j.Tenant, "state", string(j.State), "reason", j.Reason,
-		"priority", fmt.Sprint(j.Spec.Priority), "request", amounts(j.Spec.Request), "run time", j.Spec.RunTime, "command", strings.Join(command, " "),
+	return facts(w, append([]string{"name", j.Name, "id", j.ID, "tenant", j.Tenant, "state", string(j.State), "reason", j.Reason,
+		"priority", fmt.Sprint(j.Spec.Priority)}, append(lifeFacts(j), "request", amounts(j.Spec.Request), "run time", j.Spec.RunTime, "command", strings.Join(command, " "),
 		"node", j.Node, "devices", indexes(j.Devices), "placement", j.Placement, "attempts", countText(j.Attempts), "submitted", moment(j.Submitted), "placed", moment(j.Placed),
-		"started", moment(j.Started), "ended", moment(j.Ended), "exit code", exit, "signal", j.Signal, "detail", j.Detail)
-}
-
-func newJobCancel(s Streams, r *remote) *cobra.Command {
-	return &cobra.Command{
-		Use: "cancel JOB...", Short: "Withdraw jobs that wait, stop jobs that run", Args: named("job", anyNumber),
-		ValidArgsFunction: r.complete(anyNumber, jobNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				for _, name := range args {
-					j, err := c.Cancel(ctx, name)
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(s.Out, "job %s (%s) is %s\n", cell(j.Name), cell(j.ID), j.State)
-				}
-				return nil
-			})
-		},
-	}
+		"started", moment(j.Started), "ended", moment(j.Ended), "exit code", exit, "signal", j.Signal, "detail", j.Detail)...)...)
 }

@@ -15,8 +15,9 @@ import (
 // jobFlags describe one job without a file.
 type jobFlags struct {
 	name, cpu, memory, gpu, runTime, dir string
-	request, models, env, after          []string
+	request, models, env                 []string
 	priority                             int32
+	life                                 lifeFlags
 }
 
 func (j *jobFlags) addFlags(cmd *cobra.Command) {
@@ -29,7 +30,7 @@ func (j *jobFlags) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&j.models, "model", nil, "allowed models of the device that is asked for")
 	f.Int32Var(&j.priority, "priority", 0, "larger is more urgent")
 	f.StringVar(&j.runTime, "run-time", "", "the job is ended when it runs longer, such as 10m")
-	f.StringArrayVar(&j.after, "after", nil, "name or id of a job that has to succeed before; repeatable")
+	j.life.addFlags(cmd)
 	f.StringArrayVar(&j.env, "env", nil, "NAME=VALUE for the program; repeatable")
 	f.StringVar(&j.dir, "dir", "", "working directory, absolute (default one of the job's own)")
 }
@@ -41,7 +42,7 @@ func (j *jobFlags) specs(cmd *cobra.Command, args []string) ([]client.JobSpec, e
 		files, command = args[:dash], args[dash:]
 	}
 	given := ""
-	for _, name := range []string{"name", "cpu", "memory", "gpu", "request", "model", "priority", "run-time", "after", "env", "dir"} {
+	for _, name := range append(lifeFlagNames(), "name", "cpu", "memory", "gpu", "request", "model", "priority", "run-time", "env", "dir") {
 		if cmd.Flags().Changed(name) {
 			given = "--" + name
 		}
@@ -65,7 +66,7 @@ func (j *jobFlags) specs(cmd *cobra.Command, args []string) ([]client.JobSpec, e
 func (j *jobFlags) spec(command []string) (client.JobSpec, error) {
 	s := client.JobSpec{
 		Name: j.name, Priority: j.priority, Request: map[string]client.Quantity{},
-		RunTime: j.runTime, After: j.after, Command: command, Dir: j.dir,
+		RunTime: j.runTime, Command: command, Dir: j.dir,
 	}
 	if s.Name == "" && len(command) > 0 {
 		s.Name = filepath.Base(command[0])
@@ -95,7 +96,7 @@ func (j *jobFlags) spec(command []string) (client.JobSpec, error) {
 		}
 		s.Env[name] = value
 	}
-	return s, nil
+	return s, j.life.fill(&s)
 }
 
 // specsOf reads the jobs of a file. The tenant that a document names is told

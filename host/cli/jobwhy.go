@@ -43,6 +43,11 @@ func newJobWhy(s Streams, r *remote) *cobra.Command {
 
 // printWhy prints a decision as a simulation prints its own.
 func printWhy(out io.Writer, w *client.Why) error {
+	if a := w.Job.Array; a != nil && a.States != nil {
+		if _, err := fmt.Fprintf(out, "array %s: %s; of these, job %s:\n\n", cell(a.Name), statesText(a), cell(w.Job.Name)); err != nil {
+			return err
+		}
+	}
 	if w.Decision == nil {
 		reason := ""
 		if text := w.Job.Reason + w.Job.Detail; text != "" {
