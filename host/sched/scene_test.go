@@ -32,6 +32,10 @@ var update = flag.Bool("update", false, "write the decisions of the scenes anew"
 //	                         decided, and placed where it fits
 //	plan NAME …              decided and withdrawn
 //	again NAME               a job that waits is decided again
+//	gang NAME [min=N] [pack=KEY|spread=KEY:SKEW] 3x cpu=2 1x gpu=1 …
+//	                         a gang NAME-0 … is decided as a whole, and placed where it fits
+//	gangagain NAME           a gang that waits is decided again
+//	member NAME              a member of a gang that has started is decided, beside the others
 func TestScenes(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.scene"))
 	if err != nil || len(paths) == 0 {
@@ -111,6 +115,12 @@ func (s *scene) line(fields []string) {
 		s.decide(fields, s.arrive(parseJob(s.t, name, rest)))
 	case "again":
 		s.decide(fields, s.state.Job(poise.JobID(name)))
+	case "gang":
+		s.showGang(fields, s.gang(name, rest))
+	case "gangagain":
+		s.showGang(fields, s.state.GangOf(s.state.Job(poise.JobID(name+"-0"))).Core())
+	case "member":
+		s.beside(fields, s.state.Job(poise.JobID(name)))
 	case "plan":
 		s.show(fields, s.arrive(parseJob(s.t, name, rest)))
 		s.apply(poise.JobWithdrawn{Job: poise.JobID(name)})
