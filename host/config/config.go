@@ -132,6 +132,9 @@ type Queue struct {
 	RetryMax  time.Duration `koanf:"retry_max"`
 
 	UsageHalfLife time.Duration `koanf:"usage_half_life"`
+
+	Reservations int64         `koanf:"reservations"`
+	Patience     time.Duration `koanf:"patience"`
 }
 
 // Model says how nodes are grouped into classes.
@@ -175,7 +178,7 @@ func Defaults() Config {
 			ProtectDevices: true,
 			Ties:           "name",
 		},
-		Queue: Queue{Step: 10 * time.Minute, Sweep: time.Minute, RetryBase: time.Second, RetryMax: 5 * time.Minute},
+		Queue: Queue{Step: 10 * time.Minute, Sweep: time.Minute, RetryBase: time.Second, RetryMax: 5 * time.Minute, Reservations: 1},
 		Model: Model{Resolution: 0.5, WeightExponent: 0.5, Features: []string{"cpu", "memory", "devices", "storage", "bandwidth"}},
 		Log:   Log{Level: "info", Format: "auto"},
 	}

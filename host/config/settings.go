@@ -84,6 +84,8 @@ func settings() []setting {
 		one("queue.retry_base", "delay after a first failed attempt to bind", span(time.Millisecond, day), func(c *Config) *time.Duration { return &c.Queue.RetryBase }),
 		one("queue.retry_max", "longest delay after failed attempts to bind", span(time.Millisecond, day), func(c *Config) *time.Duration { return &c.Queue.RetryMax }),
 		one("queue.usage_half_life", "time after which what a tenant held counts half in its fair share; 0 = the past counts nothing", span(0, 3650*day), func(c *Config) *time.Duration { return &c.Queue.UsageHalfLife }),
+		running(one("queue.reservations", "for how many jobs that wait for room nodes are kept at a time: others take of them only what does not delay those; 0 = for none", whole(0, 64), func(c *Config) *int64 { return &c.Queue.Reservations })),
+		running(one("queue.patience", "how long a job has to have waited before nodes are kept for it", span(0, 365*day), func(c *Config) *time.Duration { return &c.Queue.Patience })),
 
 		one("model.resolution", "how unlike nodes of one class may be, in octaves", decimal(0.05, 4), func(c *Config) *float64 { return &c.Model.Resolution }),
 		one("model.weight_exponent", "how much the number of nodes of a kind counts", decimal(0, 1), func(c *Config) *float64 { return &c.Model.WeightExponent }),

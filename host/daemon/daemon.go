@@ -193,6 +193,7 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 			Step: span(c.Queue.Step), Sweep: span(c.Queue.Sweep), RetryBase: span(c.Queue.RetryBase), RetryMax: span(c.Queue.RetryMax),
 		},
 		Params: balance.Defaults(), LaneOf: func(tenant poise.TenantID) string { return made.laneOf(tenant) },
+		Reservations: int(c.Queue.Reservations), Patience: span(c.Queue.Patience),
 	})
 	*made = core{
 		lanes: map[poise.TenantID]*lane{}, fuel: map[poise.TenantID]*bucket{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),

@@ -41,7 +41,7 @@ func TestPlanAgreesWithDecision(t *testing.T) {
 		was, is := *planned.Decision, *why.Decision
 		// The job has an id now, what it asks for is counted, and it is nobody's
 		// business how much of it was known before.
-		is.Job, is.Looked, is.Plugins, is.Epoch = was.Job, was.Looked, was.Plugins, was.Epoch
+		is.Job, is.Now, is.Looked, is.Plugins, is.Epoch = was.Job, was.Now, was.Looked, was.Plugins, was.Epoch
 		if !reflect.DeepEqual(was, is) {
 			t.Fatalf("tenant %s, job %d: planned %+v\ndecided %+v", tenant, i, was, is)
 		}

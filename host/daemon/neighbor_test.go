@@ -37,7 +37,7 @@ func (b *neighbor) more(ctx context.Context, count int) error {
 			}
 		}
 		// What names a time or a place in the log is another one beside others.
-		w.Decision.Job, w.Decision.Version, w.Decision.Epoch, w.Decision.Looked = "", 0, 0, 0
+		w.Decision.Job, w.Decision.Now, w.Decision.Version, w.Decision.Epoch, w.Decision.Looked = "", time.Time{}, 0, 0, 0
 		text, err := json.Marshal(w.Decision)
 		if err != nil {
 			return err

@@ -169,6 +169,13 @@ func (d *Daemon) apply(ctx context.Context, c *config.Config) error {
 			return err
 		}
 	}
+	err = d.do(ctx, func(core *core) error {
+		core.loop.UseReservations(int(c.Queue.Reservations), span(c.Queue.Patience))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if d.options.Level != nil {
 		d.options.Level.Set(telemetry.Level(c.Log.Level))
 	}

@@ -24,6 +24,18 @@ func newReserved() reserved {
 	return reserved{horizon: sched.NewHorizon(), refused: map[poise.JobID]map[uint32]uint64{}}
 }
 
+// UseReservations changes for how many jobs nodes are kept, and after how long a
+// wait. What is kept already is given up, or kept, when its job is tried again.
+func (l *Loop) UseReservations(n int, patience poise.Span) {
+	if l.settings.Reservations == n && l.settings.Patience == patience {
+		return
+	}
+	l.settings.Reservations, l.settings.Patience = n, patience
+	for _, of := range l.lists {
+		of.queue.TryAll()
+	}
+}
+
 // blocked says whether a job waits for nothing but room, so that keeping a node
 // for it helps. Members of a gang that come after those that start together get
 // what others leave.
