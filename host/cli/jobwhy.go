@@ -69,11 +69,16 @@ func printWhy(out io.Writer, w *client.Why) error {
 		return err
 	}
 	job := &state.Job{
-		ID: d.Job, Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
+		ID: poise.JobID(w.Job.ID), Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
 		Shape: &state.Shape{Request: read.Request, Selectors: read.Selectors, Tolerations: read.Tolerations},
 	}
 	if err := report.Why(out, job, d, w.Attempt, w.Job.Attempts); err != nil {
 		return err
+	}
+	if w.Like != "" {
+		if _, err := fmt.Fprintf(out, "\nthis was decided on job %s, which asks for the same and goes first\n", cell(w.Like)); err != nil {
+			return err
+		}
 	}
 	if err := printStanding(out, w); err != nil {
 		return err
@@ -97,24 +102,32 @@ func printStanding(out io.Writer, w *client.Why) error {
 	}
 	text := "it is the first of its tenant"
 	if q.Ahead > 0 {
-		count, names := fmt.Sprint(q.Ahead), make([]string, len(q.First))
+		count, names := countOf(q.Ahead, "job"), make([]string, len(q.First))
 		if q.More {
 			count = "more than " + count
 		}
 		for i, name := range q.First {
 			names[i] = cell(name)
 		}
-		text = fmt.Sprintf("%s of its tenant go first: %s", count, strings.Join(names, ", "))
+		text = fmt.Sprintf("%s of its tenant before it: %s", count, strings.Join(names, ", "))
 		if q.Ahead > len(q.First) {
 			text += ", …"
 		}
 	}
 	switch {
 	case q.Tenants > 0:
-		text += fmt.Sprintf("; it is the turn of %d other tenants first, and %d jobs of others wait", q.Tenants, q.Waiting)
+		text += fmt.Sprintf("; it is the turn of %s first, and %s of others wait in all", countOf(q.Tenants, "other tenant"), countOf(q.Waiting, "job"))
 	case q.OthersFirst:
 		text += "; it is the turn of other tenants first"
 	}
 	_, err := fmt.Fprintf(out, "\nin the queue: %s\n", text)
 	return err
+}
+
+// countOf gives a number of things in words.
+func countOf(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }

@@ -49,7 +49,7 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 			return w, err
 		}
 	}
-	if w.Decision != nil {
+	if w.Like = now.like; w.Decision != nil && w.Like == "" {
 		// Stores of before have no count.
 		w.Job.Attempts = max(w.Job.Attempts, now.count, 1)
 		w.Attempt = w.Job.Attempts

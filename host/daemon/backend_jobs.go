@@ -58,6 +58,7 @@ func (d *Daemon) Job(ctx context.Context, tenant poise.TenantID, nameOrID string
 type attempt struct {
 	count    int // how many there were
 	decision *client.Decision
+	like     string        // the name of the job that decision is about, where it is one that asks for the same
 	order    *client.Order // nil where it does not wait
 	waits    string        // why it is not tried now, "" where it is, in its turn
 }
@@ -73,6 +74,8 @@ func (d *Daemon) attempt(ctx context.Context, id string) (attempt, error) {
 			got.waits = c.keptBack(live)
 			if made := c.decisionOn(live); made != nil {
 				got.decision = client.NewDecision(made)
+			} else if like, ok := c.loop.Like(live.spec.Job.ID); ok && c.jobs[like].decision != nil {
+				got.decision, got.like = client.NewDecision(c.jobs[like].decision), c.jobs[like].spec.Job.Name
 			}
 		}
 		return nil

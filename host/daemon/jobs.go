@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -174,12 +173,9 @@ func waits(d *poise.Decision) string {
 	if d.Fault != "" && len(d.Refused) == 0 { // the rule of a plugin that failed
 		return text + ": policy failed: " + d.Fault
 	}
-	if len(d.Refused) == 0 {
+	first := d.Cause()
+	if first == nil {
 		return text + gangText(d)
-	}
-	first := &d.Refused[0]
-	if i := slices.IndexFunc(d.Refused, func(r poise.ReasonCount) bool { return !r.Code.Lasting() }); i >= 0 {
-		first = &d.Refused[i]
 	}
 	text += ": " + first.Code.String()
 	if first.Dim != "" {

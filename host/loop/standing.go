@@ -44,3 +44,13 @@ func (l *Loop) Standing(id poise.JobID) (Standing, bool) {
 	}
 	return s, true
 }
+
+// Like gives the job that was tried for a job that waits and that is
+// interchangeable with it, see queue.Like.
+func (l *Loop) Like(id poise.JobID) (poise.JobID, bool) {
+	j := l.state.Job(id)
+	if j == nil || l.lists[j.Tenant] == nil {
+		return "", false
+	}
+	return l.lists[j.Tenant].queue.Like(id)
+}

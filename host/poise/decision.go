@@ -67,11 +67,33 @@ type Decision struct {
 	// it, of those that only amounts keep the job off. Empty when placed or behind
 	// others, as is Helps.
 	Misses []Miss   `json:",omitempty"`
-	Helps  []Help   `json:",omitempty"` // the single changes that would help now, most nodes first; empty when placed
+	Helps  []Help   `json:",omitempty"` // the single changes that would help now, most nodes first, and last to do without a device; empty when placed
 	Ranked []Ranked `json:",omitempty"` // the best candidates, best first; all of them where everything was asked for
 
 	// Refusals are all refused nodes, by name, where everything was asked for.
 	Refusals []Refusal `json:",omitempty"`
+}
+
+// Cause gives the refusal that the verdict rests on, nil where no node was refused:
+// of a job that no node could hold, what the nodes lack that came furthest in the
+// order of the tests; of another one that waits, what keeps it off most nodes of
+// those that could hold it when they are empty.
+func (d *Decision) Cause() *ReasonCount {
+	var cause *ReasonCount
+	for i := range d.Refused {
+		c := &d.Refused[i]
+		switch {
+		case d.Verdict == NeverFits:
+			if cause == nil || c.Code > cause.Code {
+				cause = c
+			}
+		case d.Verdict == BehindOthers && c.Code == Reserved, d.Verdict == OverQuota && c.Code == PoolOverQuota:
+			return c
+		case !c.Code.Lasting() && (cause == nil || cause.Code.Lasting()), cause == nil:
+			cause = c
+		}
+	}
+	return cause
 }
 
 // ReasonCount is how many nodes were refused for one reason.

@@ -83,3 +83,14 @@ func (q *Queue) Head(id poise.JobID) (Head, bool) {
 	j := q.jobs[id]
 	return Head{j}, j != nil && !j.delayed()
 }
+
+// Like gives the first job, in order, of those that wait parked for what this one
+// waits for: the last attempt of their shape was on it, or on one that went before
+// and is gone. False where the job is not parked.
+func (q *Queue) Like(id poise.JobID) (poise.JobID, bool) {
+	j := q.jobs[id]
+	if j == nil || j.delayed() || !j.group.parked {
+		return "", false
+	}
+	return j.group.jobs[0].job.id, true
+}

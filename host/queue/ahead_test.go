@@ -77,3 +77,21 @@ func TestAheadWithoutDelayed(t *testing.T) {
 		t.Error("an unknown job has a place")
 	}
 }
+
+// A job that is parked waits for what the first of its shape waits for.
+func TestLike(t *testing.T) {
+	q := newQueue(t)
+	a, b, other := Item{Job: "a", Shape: 1, Seq: 1}, Item{Job: "b", Shape: 1, Seq: 2}, Item{Job: "c", Shape: 2, Seq: 3}
+	mustPush(t, q, a, b, other)
+	if like, ok := q.Like("b"); ok {
+		t.Errorf("%s, expected none while it may be tried", like)
+	}
+	item, _ := q.Pop(0)
+	mustPark(t, q, item, Joined, 1, 0)
+	if like, ok := q.Like("b"); !ok || like != "a" {
+		t.Errorf("%s %v, expected a", like, ok)
+	}
+	if _, ok := q.Like("c"); ok {
+		t.Error("a job of another shape waits for the same")
+	}
+}

@@ -26,5 +26,5 @@ func writeGang(b *strings.Builder, job *state.Job, d *poise.Decision) {
 		b.WriteString("waits: the gang fits, but not now; nothing is held for it\n")
 	}
 	fmt.Fprintf(b, "  %s\n", plain(d.Gang.String()))
-	writeCause(b, job, d, func(poise.ReasonCode) bool { return true })
+	writeCause(b, job, d)
 }

@@ -77,22 +77,21 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 			return
 		}
 		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
-		writeCause(b, job, d, func(c poise.ReasonCode) bool { return !c.Lasting() })
+		writeCause(b, job, d)
 	case poise.OverQuota:
 		fmt.Fprintf(b, "waits: over quota; %s\n", quotaText(d.Quota))
 	case poise.BehindOthers:
 		fmt.Fprintf(b, "waits: behind others; every one of %s that could hold it now is kept for jobs that go before\n", nodes(d.Nodes))
 	default:
 		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))
-		writeCause(b, job, d, poise.ReasonCode.Lasting)
+		writeCause(b, job, d)
 	}
 }
 
-// writeCause says what keeps the job off most nodes, of what may be the cause of
-// the verdict. Where there is one reason only it follows anyway.
-func writeCause(b *strings.Builder, job *state.Job, d *poise.Decision, cause func(poise.ReasonCode) bool) {
-	if i := slices.IndexFunc(d.Refused, func(c poise.ReasonCount) bool { return cause(c.Code) }); i >= 0 && len(d.Refused) > 1 {
-		c := &d.Refused[i]
+// writeCause says what the verdict rests on. Where there is one reason only it
+// follows anyway.
+func writeCause(b *strings.Builder, job *state.Job, d *poise.Decision) {
+	if c := d.Cause(); c != nil && len(d.Refused) > 1 {
 		fmt.Fprintf(b, "  because %d of them: %s\n", c.Nodes, policyText(refusalText(&job.Shape.Request, c.Code, c.Dim), c.Text))
 	}
 }

@@ -164,8 +164,9 @@ func (r *ranking) nearest(p *Policy, snap *state.Snapshot, verdict poise.Verdict
 	return best
 }
 
-// notAnAmount ranks shortfalls that are not an amount behind all others.
-const notAnAmount = 2
+// notAnAmount ranks shortfalls that are not an amount behind all others, and of
+// these what is tested later before what is tested earlier.
+func notAnAmount(c poise.ReasonCode) float64 { return 2 + float64(poise.ReasonCodes-c) }
 
 // miss gives the largest relative shortfall of a refused row.
 func (r *ranking) miss(snap *state.Snapshot, row uint32, reason poise.Reason) (*poise.Miss, float64) {
@@ -176,7 +177,7 @@ func (r *ranking) miss(snap *state.Snapshot, row uint32, reason poise.Reason) (*
 		lasting = true
 	case poise.IdleShort, poise.DeviceIdleShort:
 	default:
-		return m, notAnAmount
+		return m, notAnAmount(reason.Code())
 	}
 	worst := -1.0
 	consider := func(code poise.ReasonCode, dim string, ask, have int64) {

@@ -45,6 +45,13 @@ func (r *ranking) helps(p *Policy, snap *state.Snapshot) ([]poise.Help, []poise.
 		}
 	}
 	slices.SortFunc(all, func(a, b poise.Help) int {
+		// Who asks for a device hardly does without it.
+		if x, y := a.Code == poise.DeviceKindMissing, b.Code == poise.DeviceKindMissing; x != y {
+			if y {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Dim, b.Dim), cmp.Compare(a.What, b.What))
 	})
 	slices.SortFunc(misses, func(a, b poise.Miss) int {

@@ -138,7 +138,7 @@ func nearestByRule(t fataler, p *Policy, snap *state.Snapshot, j *state.Job, ver
 		if verdict == poise.FitsNotNow && code.Lasting() {
 			continue
 		}
-		m, part := &poise.Miss{Node: snap.Name(row), Code: code, Dim: dim}, 2.0
+		m, part := &poise.Miss{Node: snap.Name(row), Code: code, Dim: dim}, 2+float64(poise.ReasonCodes-code)
 		switch code {
 		case poise.CapacityShort, poise.DeviceCapacityShort:
 			m, part = largestShortfall(snap, row, j.Shape, true)

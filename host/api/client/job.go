@@ -134,6 +134,7 @@ type Why struct {
 	Attempt  int       `json:"attempt,omitempty" doc:"Which attempt it was, from 1; nothing for a plan"`
 	At       time.Time `json:"at,omitzero"`
 	Decision *Decision `json:"decision,omitempty" doc:"Nothing where no attempt was made yet"`
+	Like     string    `json:"like,omitempty" doc:"The job that was tried, and asks for the same, where this one was not itself"`
 	Waits    string    `json:"waits,omitempty" doc:"Why no job of the tenant is planned now"`
 	Queue    *Standing `json:"queue,omitempty" doc:"Where it stands in the queue, while it waits there"`
 }
