@@ -69,8 +69,11 @@ func printWhy(out io.Writer, w *client.Why) error {
 		return err
 	}
 	job := &state.Job{
-		ID: poise.JobID(w.Job.ID), Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
+		ID: d.Job, Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
 		Shape: &state.Shape{Request: read.Request, Selectors: read.Selectors, Tolerations: read.Tolerations},
+	}
+	if w.Like != "" {
+		job.ID = poise.JobID(w.Job.ID)
 	}
 	if err := report.Why(out, job, d, w.Attempt, w.Job.Attempts); err != nil {
 		return err
