@@ -208,7 +208,7 @@ func newJobPriority(s Streams, r *remote) *cobra.Command {
 
 // lifeFacts are what there is to know of a job's life, for jobFacts.
 func lifeFacts(j *client.Job) []string {
-	retries, last, elements, order := "", "", "", ""
+	retries, last, element, elements, order := "", "", "", "", ""
 	if r := j.Spec.Retry; r != nil {
 		retries = fmt.Sprintf("%d of %d, %s to %s apart", min(j.Failures, int(r.Limit)), r.Limit, r.Backoff, r.MaxBackoff)
 	}
@@ -221,7 +221,7 @@ func lifeFacts(j *client.Job) []string {
 	if a := j.Array; a != nil {
 		switch elements = statesText(a); {
 		case a.Index != nil:
-			elements = fmt.Sprintf("%d of %d of %s (%s)", *a.Index, a.Count, a.Name, a.ID)
+			element, elements = fmt.Sprintf("%d of %d of %s (%s)", *a.Index, a.Count, a.Name, a.ID), ""
 		case a.Parallel > 0:
 			elements += fmt.Sprintf("; at most %d at a time", a.Parallel)
 		}
@@ -234,7 +234,7 @@ func lifeFacts(j *client.Job) []string {
 		labels = append(labels, key+"="+j.Spec.Labels[key])
 	}
 	return []string{
-		"held by", j.Held, "effective priority", order, "labels", strings.Join(labels, ", "), "element", elements,
+		"held by", j.Held, "effective priority", order, "labels", strings.Join(labels, ", "), "element", element, "elements", elements,
 		"after", strings.Join(j.Spec.After, ", "), "after any", strings.Join(j.Spec.AfterAny, ", "), "after failure", strings.Join(j.Spec.AfterFailure, ", "),
 		"start by", j.Spec.StartBy, "finish by", j.Spec.FinishBy, "retries", retries, "last failure", last,
 	}
