@@ -28,6 +28,7 @@ func run(traces string, rounds int) error {
 	for _, measure := range []func() ([]report.Figure, error){
 		func() ([]report.Figure, error) { return openb(traces, rounds) },
 		func() ([]report.Figure, error) { return placement(rounds) },
+		func() ([]report.Figure, error) { return gangs(rounds) },
 		memory,
 	} {
 		figures, err := measure()
