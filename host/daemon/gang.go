@@ -94,10 +94,11 @@ func formGangs(specs []Spec) error {
 			order = append(order, given)
 		}
 		op := fmt.Sprintf("submit job %q", j.Name)
-		first := *k.first.Gang
+		first, own := *k.first.Gang, *j.Gang
 		first.ID = given
+		first.Name, own.Name = cmp.Or(first.Name, given), cmp.Or(own.Name, given)
 		switch {
-		case !first.Same(j.Gang):
+		case !first.Same(&own):
 			return &poise.Error{Kind: poise.Invalid, Op: op, Detail: fmt.Sprintf("gang %q: another size, min or topology than its other members have, expected the same", given)}
 		case k.first.Priority != j.Priority:
 			return &poise.Error{Kind: poise.Invalid, Op: op, Detail: fmt.Sprintf("gang %q: priority: %d, expected %d as its other members have", given, j.Priority, k.first.Priority)}
@@ -105,8 +106,7 @@ func formGangs(specs []Spec) error {
 			return &poise.Error{Kind: poise.Invalid, Op: op, Detail: fmt.Sprintf("gang %q: index: %d a second time, expected each once", given, j.Gang.Index)}
 		}
 		k.seen[j.Gang.Index] = true
-		own := *j.Gang
-		own.ID, own.Name = k.id, cmp.Or(own.Name, given)
+		own.ID = k.id
 		j.Gang = &own
 	}
 	for _, given := range order {
