@@ -58,11 +58,18 @@ func printJobs(s Streams, o output, jobs []client.Job) error {
 		if several {
 			t[0] = slices.Insert(t[0], 0, "TENANT")
 		}
+		gangs := slices.ContainsFunc(jobs, func(j client.Job) bool { return j.Spec.Gang != nil })
+		if gangs {
+			t[0] = append(t[0], "GANG")
+		}
 		for i := range jobs {
 			j := &jobs[i]
 			cells := []string{j.Name, j.ID, string(j.State), j.Node, fmt.Sprint(j.Spec.Priority), moment(j.Submitted), j.Reason + j.Detail}
 			if several {
 				cells = slices.Insert(cells, 0, j.Tenant)
+			}
+			if gangs {
+				cells = append(cells, gangText(j.Spec.Gang))
 			}
 			t.add(cells...)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/poise-sched/poise/host/api/client"
 )
@@ -34,4 +35,12 @@ func planAll(ctx context.Context, c *client.Client, specs []client.JobSpec) ([]c
 		specs = specs[n:]
 	}
 	return list, nil
+}
+
+// gangText says which member of which gang a job is.
+func gangText(g *client.GangSpec) string {
+	if g == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d/%d", g.Name, g.Index, g.Size)
 }

@@ -12,6 +12,6 @@
 //
 // What holds a job back for reasons of its tenant (shares, quotas, a hold) fits
 // in as further Causes and as a tenant in the key of a group, with one heap of
-// ready groups per tenant; gangs are shapes of their own to this package, and a
+// ready groups per tenant; a gang that waits to start is one job of a shape of its own, and a
 // reservation is the business of whoever tries the popped job.
 package queue
