@@ -34,7 +34,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants openb kill9 lint clean
+.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants bench-queue openb kill9 lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,6 +155,9 @@ bench-policy: ## the same of the sandbox of plugins, against native code (PEER=D
 
 bench-daemon: ## the same of the daemon, against the store alone, one fsync and a read of the snapshot (about 10 minutes)
 	@go run ./test/benchdaemon
+
+bench-queue: ## what a long queue costs: a pass with a thousand to a million waiting jobs, and their memory (about 3 minutes)
+	@go run ./test/benchqueue
 
 bench-tenants: ## what tenants with plugins cost each other, and whether changes leave anything behind (about an hour; PART=latency|changes|pushes|many)
 	@go run ./test/benchtenants $(if $(PART),-only $(PART))

@@ -113,6 +113,7 @@ var rules = map[string]rule{
 	"test/openb":      {may: []string{anyCore}},
 	"test/fleets":     {may: []string{"host/poise", "host/resource"}},
 	"test/bench":      {may: []string{anyCore, "host/manifest", "host/report"}},
+	"test/benchqueue": {may: []string{anyCore, "host/report"}},
 	"test/benchmodel": {may: []string{anyCore, "host/manifest", "host/report", "test/fleets"}},
 	"host/archtest":   {},
 }

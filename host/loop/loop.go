@@ -39,7 +39,8 @@ type Loop struct {
 	state    *state.State
 	lanes    map[string]*lane
 	lists    map[poise.TenantID]*list
-	ready    []candidate // scratch of Next
+	ready    []candidate // scratch of gather
+	round    round
 	shapes   shapes
 	planned  map[poise.JobID]bool // by a lane now, so they are in no queue
 	profiled bool                 // a lane goes by the demand profile
@@ -123,7 +124,7 @@ func (l *Loop) Close(name string) {
 // changed gives the tenants that have another lane now a new queue: which of
 // their jobs are interchangeable depends on the policy.
 func (l *Loop) changed() {
-	l.profiled = false
+	l.profiled, l.round.valid = false, false
 	for _, each := range l.lanes {
 		l.profiled = l.profiled || each.pipeline.Policy().WantsProfile
 	}
@@ -149,6 +150,7 @@ func (l *Loop) relist(old *list) {
 func (l *Loop) Rest(name string, until poise.Time) {
 	if lane := l.lanes[name]; lane != nil {
 		lane.rest, lane.until = until, true
+		l.round.valid = false
 	}
 }
 
@@ -214,6 +216,7 @@ func (l *lane) useIndex() {
 // Fill queues every job that waits, and takes down when jobs are over, after the lanes were opened on a state that
 // was read from records.
 func (l *Loop) Fill() error {
+	l.round.valid = false
 	for _, j := range l.state.All() {
 		l.deadlines.set(j.ID, j)
 		if !j.Waiting() {

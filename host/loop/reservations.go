@@ -214,10 +214,11 @@ func (l *Loop) tryReserved(now poise.Time) {
 	for _, each := range l.state.View().Reservations() {
 		if of := l.lists[each.Tenant]; of != nil && each.Start > r.tried && each.Start <= now {
 			of.queue.Try(each.Job)
+			l.round.valid = false
 		}
 	}
 	if r.tried = now; r.waits && r.patient <= now {
-		r.waits = false
+		r.waits, l.round.valid = false, false
 		for _, of := range l.lists {
 			of.queue.TryAll()
 		}

@@ -41,19 +41,10 @@ type Work struct {
 // first, see turn.
 func (l *Loop) Next(now poise.Time) *Work {
 	l.tryReserved(now)
-	ready := l.ready[:0]
-	for _, each := range l.lists {
-		if each.lane.work != nil || each.lane.rests(now) {
-			continue
-		}
-		if head, ok := each.queue.Peek(now); ok {
-			ready = append(ready, candidate{each, head})
-		}
-	}
-	if l.ready = ready; len(ready) == 0 {
+	first := l.first(now)
+	if first == nil {
 		return nil
 	}
-	first := l.turn(ready, 0).list
 	item, _ := first.queue.Pop(now)
 	w := l.work(first.lane, item, 0, now)
 	if miss := l.state.OverQuota(Asks(l.state, l.state.Job(item.Job))); miss != nil {
@@ -155,8 +146,10 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	switch {
 	case of.lane != w.lane, l.stale(w, j):
 		l.shapes.forget(j.ID)
+		l.round.valid = false
 		return Settled{Decision: w.decision, Dropped: true}, l.push(j)
 	case w.err != nil:
+		l.round.valid = false
 		if err := of.queue.Park(w.item, ^queue.Causes(0), w.Index, now); err != nil {
 			return Settled{}, err
 		}
@@ -180,7 +173,9 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	if d.Verdict != poise.Placed {
 		l.starve(j, &d, now)
 		events, has := l.reserve(w, j, &d, now)
-		return Settled{Events: events, Decision: d, Voided: voided}, l.park(of, w, j, &d, has, seen, now)
+		err := l.park(of, w, j, &d, has, seen, now)
+		l.round.parked(l, of, w, now)
+		return Settled{Events: events, Decision: d, Voided: voided}, err
 	}
 	return Settled{Decision: d, Members: w.plan.Members, Voided: voided}, nil
 }
