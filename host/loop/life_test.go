@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -305,5 +306,40 @@ func (d *driver) checkLives(t *rapid.T) {
 	}
 	if at, ok := d.loop.NextWake(d.now); any && (!ok || at > first) {
 		t.Fatalf("wakes at %d %v, expected by %d", at, ok, first)
+	}
+}
+
+// B25: equal jobs go in the order in which they came, though some were held and
+// released, or tried again. B27: priorities at both ends keep a total order.
+func TestOrderOutlivesChanges(t *testing.T) {
+	d := newDriver(t)
+	var want []poise.JobID
+	for range 100 {
+		want = append(want, d.submit("here", 1000))
+	}
+	for i := 0; i < 100; i += 3 {
+		d.apply(poise.JobHeld{Job: want[99-i], By: "ann"})
+		d.apply(poise.JobPrioritySet{Job: want[i], Priority: 7})
+	}
+	for i := 0; i < 100; i += 3 {
+		d.apply(poise.JobReleased{Job: want[99-i]})
+		d.apply(poise.JobPrioritySet{Job: want[i]})
+	}
+	order := func() []poise.JobID {
+		var ids []poise.JobID
+		for _, item := range d.loop.Queued() {
+			ids = append(ids, item.Job)
+		}
+		return ids
+	}
+	if got := order(); !slices.Equal(got, want) {
+		t.Fatalf("%v, expected %v", got, want)
+	}
+	for i, p := range []int32{math.MinInt32, math.MaxInt32, -1, math.MaxInt32} {
+		d.apply(poise.JobPrioritySet{Job: want[i], Priority: p})
+	}
+	ends := append([]poise.JobID{want[1], want[3]}, want[4:]...)
+	if got, want := order(), append(ends, want[2], want[0]); !slices.Equal(got, want) {
+		t.Fatalf("%v, expected %v", got, want)
 	}
 }
