@@ -63,13 +63,16 @@ func readScene(t *testing.T, path string) *transcript {
 }
 
 // plainly takes out of a text what is another one every time: ids get numbers in
-// the order in which they first appear, times and digests of modules go.
+// the order in which they first appear; times, addresses, tokens and digests of
+// modules go.
 type plainly struct{ ids map[string]string }
 
 var (
-	idText     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	digestText = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
-	timeText   = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
+	idText      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	addressText = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	tokenText   = regexp.MustCompile(`token [0-9a-f]{12} `)
+	digestText  = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+	timeText    = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
 )
 
 func (p *plainly) text(text string) string {
@@ -79,6 +82,7 @@ func (p *plainly) text(text string) string {
 		}
 		return p.ids[id]
 	})
+	text = tokenText.ReplaceAllString(addressText.ReplaceAllString(text, "ADDRESS"), "token ID ")
 	return timeText.ReplaceAllString(digestText.ReplaceAllString(text, "sha256:DIGEST"), "TIME")
 }
 
@@ -104,7 +108,7 @@ func (s *transcript) play(t *testing.T) string {
 	for _, e := range s.exchanges {
 		run := func() string {
 			cmd := w.bash(e.command)
-			cmd.Env = append(cmd.Env, "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"), "POISE_DATA_DIR=data", "PLUGINS="+plugins)
+			cmd.Env = append(cmd.Env, "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"), "POISE_DATA_DIR=data", "PLUGINS="+plugins, "SERVER=http://"+address)
 			var both bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &both, &both
 			if err := cmd.Run(); err != nil {

@@ -29,6 +29,9 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 		if err != nil {
 			return client.Why{}, err
 		}
+		if w.Job.Array == nil { // of a gang
+			w.Job.Array = whole.Array
+		}
 		w.Job.Array.States = whole.Array.States
 	}
 	if j.State == client.Waiting {
