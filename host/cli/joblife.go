@@ -141,10 +141,18 @@ func jobsText(n int) string {
 	return fmt.Sprintf("%d jobs", n)
 }
 
+// groupText says what a group of jobs is.
+func groupText(a *client.Array) string {
+	if a.Gang {
+		return "gang"
+	}
+	return "array"
+}
+
 // standing says in a line how a job is, or an array.
 func standing(j *client.Job) string {
 	if j.Array != nil && j.Array.States != nil {
-		return fmt.Sprintf("array %s (%s) is %s: %s", cell(j.Name), cell(j.ID), j.State, statesText(j.Array))
+		return fmt.Sprintf("%s %s (%s) is %s: %s", groupText(j.Array), cell(j.Name), cell(j.ID), j.State, statesText(j.Array))
 	}
 	text := fmt.Sprintf("job %s (%s) is %s", cell(j.Name), cell(j.ID), j.State)
 	if j.Held != "" && j.State == client.Waiting {

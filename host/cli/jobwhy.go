@@ -44,7 +44,7 @@ func newJobWhy(s Streams, r *remote) *cobra.Command {
 // printWhy prints a decision as a simulation prints its own.
 func printWhy(out io.Writer, w *client.Why) error {
 	if a := w.Job.Array; a != nil && a.States != nil {
-		if _, err := fmt.Fprintf(out, "array %s: %s; of these, job %s:\n\n", cell(a.Name), statesText(a), cell(w.Job.Name)); err != nil {
+		if _, err := fmt.Fprintf(out, "%s %s: %s; of these, job %s:\n\n", groupText(a), cell(a.Name), statesText(a), cell(w.Job.Name)); err != nil {
 			return err
 		}
 	}

@@ -131,6 +131,7 @@ func (d *Daemon) sum(t *target) (client.Job, error) {
 	if j.Spec.Name = j.Name; spec.Array != nil {
 		j.Spec.Array = &client.ArraySpec{Count: a.Count, Parallel: a.Parallel}
 	}
+	j.Array.Gang = spec.Job.Gang != nil
 	j.Array.Index, j.Array.States = nil, map[client.JobState]int{}
 	for i := range t.rows {
 		row := &t.rows[i]

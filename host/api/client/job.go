@@ -53,6 +53,7 @@ type Job struct {
 type Array struct {
 	ID       string           `json:"id"`
 	Name     string           `json:"name"`
+	Gang     bool             `json:"gang,omitempty" doc:"It is a gang: its elements start together"`
 	Index    *int32           `json:"index,omitempty" doc:"Of the element, from 0; nothing for the whole"`
 	Count    int32            `json:"count" doc:"How many elements there are"`
 	Parallel int32            `json:"parallel,omitempty" doc:"How many at most run at a time"`
