@@ -153,7 +153,7 @@ func (c *core) accept(s *Spec, reason string) (store.JobRow, error) {
 	}
 	if g := s.Job.Gang; g != nil {
 		live.row.Group, live.row.GroupName = g.ID, g.Name
-		if g.Index > 0 && reason == "" {
+		if g.Index > 0 {
 			live.row.Reason = fmt.Sprintf("starts with gang %s; why that waits is with its task 0", g.Name)
 		}
 	}
