@@ -96,7 +96,7 @@ func jobFacts(w io.Writer, j *client.Job) error {
 		command = append(command, word)
 	}
 	return facts(w, append([]string{
-		"name", j.Name, "id", j.ID, "tenant", j.Tenant, "state", string(j.State), "reason", j.Reason,
+		"name", j.Name, "id", j.ID, "tenant", j.Tenant, "state", string(j.State), "reason", j.Reason, "reserved", reservedText(j.Reserved),
 		"priority", fmt.Sprint(j.Spec.Priority),
 	}, append(lifeFacts(j), "request", amounts(j.Spec.Request), "run time", j.Spec.RunTime, "command", strings.Join(command, " "),
 		"node", j.Node, "devices", indexes(j.Devices), "placement", j.Placement, "attempts", countText(j.Attempts), "submitted", moment(j.Submitted), "placed", moment(j.Placed),

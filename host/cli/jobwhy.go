@@ -83,7 +83,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 			return err
 		}
 	}
-	if err := printStanding(out, w); err != nil {
+	if err := errors.Join(printReserved(out, w), printStanding(out, w)); err != nil {
 		return err
 	}
 	switch {

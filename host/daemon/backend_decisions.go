@@ -44,6 +44,7 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 	if err != nil {
 		return w, err
 	}
+	w.Job.Reserved, w.Behind = now.reserved, now.behind
 	if now.waits != "" {
 		w.Waits = now.waits
 	}

@@ -49,13 +49,16 @@ func (d *Daemon) Job(ctx context.Context, tenant poise.TenantID, nameOrID string
 	}
 	if now, err := d.attempt(ctx, row.ID); err == nil { // else the history has to do
 		j.Attempts = max(j.Attempts, now.count)
-		j.Order = now.order
+		j.Order, j.Reserved = now.order, now.reserved
 	}
 	return j, nil
 }
 
 // attempt is the latest one to find a place for a job.
 type attempt struct {
+	reserved *client.Reservation // what is kept for the job
+	behind   *client.Behind      // what is kept from it
+
 	count    int // how many there were
 	decision *client.Decision
 	like     string        // the name of the job that decision is about, where it is one that asks for the same
@@ -72,10 +75,12 @@ func (d *Daemon) attempt(ctx context.Context, id string) (attempt, error) {
 			got.count = int(live.row.Attempts)
 			got.order = c.orderOf(live)
 			got.waits = c.keptBack(live)
+			got.reserved, got.behind = c.reservedFor(live), c.behind(live, c.decisionOn(live))
 			if made := c.decisionOn(live); made != nil {
 				got.decision = client.NewDecision(made)
 			} else if like, ok := c.loop.Like(live.spec.Job.ID); ok && c.jobs[like].decision != nil {
 				got.decision, got.like = client.NewDecision(c.jobs[like].decision), c.jobs[like].spec.Job.Name
+				got.behind = c.behind(live, c.jobs[like].decision)
 			}
 		}
 		return nil

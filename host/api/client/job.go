@@ -23,28 +23,29 @@ func (s JobState) Ended() bool {
 
 // Job is a job as the daemon knows it.
 type Job struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Tenant    string    `json:"tenant"`
-	State     JobState  `json:"state" enum:"waiting,starting,running,succeeded,failed,lost,withdrawn"`
-	Reason    string    `json:"reason,omitempty" doc:"Why it waits, in a line"`
-	Spec      JobSpec   `json:"spec"`
-	Attempts  int       `json:"attempts" doc:"How often a place was looked for; in a list, as of the last change of what it waits for"`
-	Placement string    `json:"placement,omitempty" doc:"Identifies its task for good"`
-	Node      string    `json:"node,omitempty"`
-	Devices   []uint16  `json:"devices,omitempty" doc:"Indexes of the node's devices that it holds"`
-	Submitted time.Time `json:"submitted"`
-	Placed    time.Time `json:"placed,omitzero"`
-	Started   time.Time `json:"started,omitzero"`
-	Ended     time.Time `json:"ended,omitzero"`
-	ExitCode  *int32    `json:"exit_code,omitempty" doc:"Of an ended task; 128 and the number of the signal that ended it"`
-	Signal    string    `json:"signal,omitempty" doc:"Name of the signal that ended it"`
-	Detail    string    `json:"detail,omitempty" doc:"Why it ended as it did; nothing where by itself"`
-	Held      string    `json:"held,omitempty" doc:"Who holds it"`
-	Array     *Array    `json:"array,omitempty" doc:"The array that it is an element of, or that it is as a whole"`
-	Failures  int       `json:"failures,omitempty" doc:"How many tasks of it failed or were lost; not in a list"`
-	Runs      []Run     `json:"runs,omitempty" doc:"Its latest tasks that have ended, the last one first; not in a list"`
-	Order     *Order    `json:"order,omitempty" doc:"Its place in the order of its tenant's jobs while it waits; not in a list"`
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Tenant    string       `json:"tenant"`
+	State     JobState     `json:"state" enum:"waiting,starting,running,succeeded,failed,lost,withdrawn"`
+	Reason    string       `json:"reason,omitempty" doc:"Why it waits, in a line"`
+	Spec      JobSpec      `json:"spec"`
+	Attempts  int          `json:"attempts" doc:"How often a place was looked for; in a list, as of the last change of what it waits for"`
+	Placement string       `json:"placement,omitempty" doc:"Identifies its task for good"`
+	Node      string       `json:"node,omitempty"`
+	Devices   []uint16     `json:"devices,omitempty" doc:"Indexes of the node's devices that it holds"`
+	Submitted time.Time    `json:"submitted"`
+	Placed    time.Time    `json:"placed,omitzero"`
+	Started   time.Time    `json:"started,omitzero"`
+	Ended     time.Time    `json:"ended,omitzero"`
+	ExitCode  *int32       `json:"exit_code,omitempty" doc:"Of an ended task; 128 and the number of the signal that ended it"`
+	Signal    string       `json:"signal,omitempty" doc:"Name of the signal that ended it"`
+	Detail    string       `json:"detail,omitempty" doc:"Why it ended as it did; nothing where by itself"`
+	Held      string       `json:"held,omitempty" doc:"Who holds it"`
+	Array     *Array       `json:"array,omitempty" doc:"The array that it is an element of, or that it is as a whole"`
+	Failures  int          `json:"failures,omitempty" doc:"How many tasks of it failed or were lost; not in a list"`
+	Runs      []Run        `json:"runs,omitempty" doc:"Its latest tasks that have ended, the last one first; not in a list"`
+	Reserved  *Reservation `json:"reserved,omitempty" doc:"What is kept for it while it waits; not in a list"`
+	Order     *Order       `json:"order,omitempty" doc:"Its place in the order of its tenant's jobs while it waits; not in a list"`
 }
 
 // Array is what an element knows of its array. As a whole, an array is a job that
@@ -137,6 +138,7 @@ type Why struct {
 	Decision *Decision `json:"decision,omitempty" doc:"Nothing where no attempt was made yet"`
 	Like     string    `json:"like,omitempty" doc:"The job that was tried, and asks for the same, where this one was not itself"`
 	Waits    string    `json:"waits,omitempty" doc:"Why no job of the tenant is planned now"`
+	Behind   *Behind   `json:"behind,omitempty" doc:"For whom nodes are kept that could hold it"`
 	Queue    *Standing `json:"queue,omitempty" doc:"Where it stands in the queue, while it waits there"`
 }
 

@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/poise-sched/poise/host/api/client"
+)
+
+// A job that waits for room says what is kept for it, and others say for whom.
+func TestReservationIsTold(t *testing.T) {
+	w := serve(t, folder(t), nil)
+	w.join("c", nodes("n", 1, "4"))
+	timed := func(name, cpu, run string) client.JobSpec {
+		j := job(name, cpu)
+		j.RunTime = run
+		return j
+	}
+	first := w.until(w.submit(timed("first", "2", "1h"))[0].ID, client.Running)
+	big := w.submit(job("big", "4"))[0].ID
+	eventually(t, "a reservation", func() bool { return w.job(big).Reserved != nil })
+	long, forever := w.submit(timed("long", "1", "2h"))[0].ID, w.submit(job("forever", "1"))[0].ID
+	w.until(w.submit(timed("short", "1", "1m"))[0].ID, client.Running)
+	eventually(t, "one to be behind", func() bool { return w.job(long).Reason != "" })
+	r := w.job(big).Reserved
+	if r == nil || !slices.Equal(r.Nodes, []string{first.Node}) || !r.Start.Equal(w.job("first").Placed.Add(3600e9)) {
+		t.Errorf("reserved %+v, expected the node for when the first job ends", r)
+	}
+	for _, id := range []string{long, forever} {
+		why, err := w.Why(t.Context(), id)
+		if err != nil || why.Decision.Verdict != "behind-others" || why.Behind == nil || !slices.Equal(why.Behind.Jobs, []string{"big"}) || why.Behind.Others != 0 {
+			t.Errorf("%s: %+v (%v), expected to be behind big", id, why.Behind, err)
+		}
+	}
+}
