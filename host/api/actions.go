@@ -30,6 +30,7 @@ var actions = map[string]access.Action{
 	"release-jobs":   access.ChangeJobs,
 	"plan-job":       access.PlanJobs,
 	"plan-gang":      access.PlanJobs,
+	"plan-jobs":      access.PlanJobs,
 	"list-jobs":      access.ReadJobs,
 	"get-job":        access.ReadJobs,
 	"explain-job":    access.ReadJobs,

@@ -45,6 +45,9 @@ type Backend interface {
 	// PlanGang does so for all members of a gang; one answer speaks for a gang that is
 	// not placed.
 	PlanGang(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec) ([]client.Why, error)
+	// PlanAll says what would become of jobs that are submitted now, together, if
+	// nothing else comes. It changes nothing.
+	PlanAll(ctx context.Context, tenant poise.TenantID, specs []client.JobSpec) (client.Outlook, error)
 	Logs(ctx context.Context, tenant poise.TenantID, nameOrID string, options client.LogOptions) (io.ReadCloser, error)
 
 	Nodes(ctx context.Context, filter client.NodeFilter) (client.NodePage, error)

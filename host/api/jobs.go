@@ -100,7 +100,33 @@ func (s *server) planRoutes() {
 		return whyFor(ctx, w, err)
 	}, asWritten)
 	s.planGangRoute()
+	type plans struct {
+		Body struct {
+			Jobs []written[client.JobSpec] `json:"jobs" minItems:"1" maxItems:"1000"`
+		}
+	}
+	handle(s, http.MethodPost, "/v1/plans", "plan-jobs", "Say what would become of jobs that are submitted now, together, and change nothing", func(ctx context.Context, in *plans) (*body[client.Outlook], error) {
+		tenant := ownerOf(ctx)
+		if n := len(in.Body.Jobs); n == 0 || n > maxPlans {
+			return nil, invalid("jobs: %d, expected 1 to %d in one plan", n, maxPlans)
+		}
+		list, err := jobSpecs("jobs", in.Body.Jobs)
+		if err == nil {
+			err = owned(tenant, list...)
+		}
+		if err != nil {
+			return nil, err
+		}
+		o, err := s.backend.PlanAll(ctx, tenant, list)
+		for i := range o.Jobs {
+			share(ctx, o.Jobs[i].Decision)
+		}
+		return answer(o, err)
+	}, asWritten)
 }
+
+// maxPlans bounds the jobs of one plan.
+const maxPlans = 1000
 
 func several(jobs int) string {
 	if jobs == 1 {

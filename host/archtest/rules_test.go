@@ -67,6 +67,7 @@ var rules = map[string]rule{
 	"host/registry/minisign": {may: []string{"host/poise"}, third: []string{"aead.dev/minisign", "golang.org/x/crypto"}},
 	"host/registry/oci":      {may: []string{"abi", "host/poise"}, third: []string{"oras.land/oras-go/v2", "github.com/opencontainers/image-spec"}},
 	"host/stack":             {may: []string{anyCore, "abi", "host/policy"}},
+	"host/outlook":           {may: []string{anyCore, "host/stack", "host/api/client"}},
 	"host/snapshot":          {may: []string{anyCore}},
 	"host/store":             {may: []string{"host/state", "host/poise", "host/resource"}, third: []string{"modernc.org/sqlite"}},
 	"host/engine":            {may: []string{"host/poise", "host/resource"}},
@@ -90,13 +91,13 @@ var rules = map[string]rule{
 	"host/telemetry": {third: []string{prometheus}},
 	"host/daemon": {
 		may: []string{
-			anyCore, "host/manifest", "host/policy", "host/stack", "host/snapshot", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
+			anyCore, "host/manifest", "host/policy", "host/stack", "host/outlook", "host/snapshot", "host/registry", "host/store", "host/engine", "host/engine/local", "host/engine/sim", "host/engine/kube",
 			"host/node", "host/api", "host/api/client", "host/cert", "host/oidc", "host/ui", "host/config", "host/telemetry",
 		},
 		third: []string{"golang.org/x/sync", "github.com/google/uuid", prometheus},
 	},
 	"host/cli": {
-		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/stack", "host/snapshot", "host/registry/minisign", "host/registry/oci", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/engine/local", "host/telemetry", "host/api", "host/api/client", "host/oidc"},
+		may:   []string{anyCore, "host/manifest", "host/report", "host/policy", "host/stack", "host/outlook", "host/snapshot", "host/registry/minisign", "host/registry/oci", "abi/conformance", "abi/guest", "host/config", "host/daemon", "host/engine/local", "host/telemetry", "host/api", "host/api/client", "host/oidc"},
 		third: []string{"github.com/spf13/cobra", pflag, yaml, "golang.org/x/term", "golang.org/x/sync"},
 	},
 	"cmd/poise": {may: []string{"host/cli"}},

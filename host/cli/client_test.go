@@ -231,7 +231,7 @@ decided by policy idle-balance, equal losses by the name;
 snapshot 0, demand profile 0, 1 node looked at anew
 `
 	d.prints(want, 0, "job", "why", "big")
-	d.prints(want, 0, "plan", "--name", "big", "--cpu", "8")
+	d.prints(want+"\nexpected start: not known: fits, but not now\n", 0, "plan", "--name", "big", "--cpu", "8")
 	out, _ := d.run(0, "plan", "-o", "json", put(t, "jobs.yaml", jobFile))
 	if strings.Count(out, `"verdict": "fits-not-now"`) != 3 {
 		t.Errorf("plan of three jobs: %s", out)

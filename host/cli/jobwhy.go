@@ -54,7 +54,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 			reason = ": " + cell(text)
 		}
 		_, err := fmt.Fprintf(out, "job %s (id %s) is %s, and nothing was decided on it yet%s\n", cell(w.Job.Name), cell(w.Job.ID), w.Job.State, reason)
-		return errors.Join(err, printStanding(out, w))
+		return errors.Join(err, printStanding(out, w), printExpected(out, w))
 	}
 	d, err := w.Decision.Poise()
 	if err != nil {
@@ -83,7 +83,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 			return err
 		}
 	}
-	if err := errors.Join(printReserved(out, w), printStanding(out, w)); err != nil {
+	if err := errors.Join(printReserved(out, w), printStanding(out, w), printExpected(out, w)); err != nil {
 		return err
 	}
 	switch {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -19,11 +18,11 @@ func newPlan(s Streams) *cobra.Command {
 	r := &remote{}
 	cmd := &cobra.Command{
 		Use:   "plan FILE | [flags]",
-		Short: "Say where jobs would go now, or why nowhere, and submit nothing",
-		Long: "Say where jobs would go now, or why nowhere, and submit nothing. Each job of the file, and\n" +
-			"each gang as a whole, is planned by itself, on the fleet as it is. With --snapshot no daemon is needed: the jobs are\n" +
-			"planned on the state in the file, in the order of the queue, and each takes its place before\n" +
-			"the next.",
+		Short: "Say when and where jobs would start, or why not, and submit nothing",
+		Long: "Say when jobs would start and where, or why not, and submit nothing. The jobs of the file are\n" +
+			"planned together, beside those that wait: as if nothing else came, and every task ended when it\n" +
+			"says. One job is explained in full. With --snapshot no daemon is needed: the jobs are planned on the\n" +
+			"state in the file.",
 		Example: "  poise plan examples/jobs/two-tenants.yaml\n  poise plan --cpu 4 --gpu 2\n  poise plan --snapshot then.snapshot examples/jobs/two-tenants.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
@@ -36,25 +35,18 @@ func newPlan(s Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for i := range specs {
+				specs[i].Name = cmp.Or(specs[i].Name, "plan")
+			}
 			if file != "" {
 				return planOnSnapshot(s, o, file, poise.TenantID(cmp.Or(r.tenant, client.DefaultTenant)), specs)
 			}
 			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := planAll(ctx, c, specs)
+				made, err := c.PlanAll(ctx, specs)
 				if err != nil {
 					return err
 				}
-				return o.print(s.Out, list, func(w io.Writer) error {
-					for i := range list {
-						if i > 0 {
-							fmt.Fprintln(w)
-						}
-						if err := printWhy(w, &list[i]); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
+				return o.print(s.Out, made, func(w io.Writer) error { return printPlan(w, &made, specs) })
 			})
 		},
 	}

@@ -106,17 +106,17 @@ func TestPlanOnSnapshot(t *testing.T) {
 	f := func(tenant string, want map[string]string, policy string) {
 		t.Helper()
 		out, errs, code := runPoise("plan", "--snapshot", name, jobs, "-o", "json", "--tenant", tenant)
-		var list []client.Why
-		if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil {
+		var o client.Outlook
+		if err := json.Unmarshal([]byte(out), &o); code != 0 || err != nil {
 			t.Fatalf("%d, %v, %s", code, err, errs)
 		}
-		if len(list) != 4 || list[0].Job.Name != "high" {
-			t.Errorf("%d plans, first %s, expected 4, the urgent one first", len(list), list[0].Job.Name)
+		if len(o.Jobs) != 4 || o.Jobs[0].Job != "high" {
+			t.Errorf("%d plans, first %s, expected 4, the urgent one first", len(o.Jobs), o.Jobs[0].Job)
 		}
-		for i := range list {
-			d := list[i].Decision
-			if got := d.Verdict + " " + d.Node; got != want[list[i].Job.Name] || d.Policy != policy {
-				t.Errorf("%s: %s by %s, expected %s by %s", list[i].Job.Name, got, d.Policy, want[list[i].Job.Name], policy)
+		for i := range o.Jobs {
+			d := o.Jobs[i].Decision
+			if got := d.Verdict + " " + d.Node; got != want[o.Jobs[i].Job] || d.Policy != policy {
+				t.Errorf("%s: %s by %s, expected %s by %s", o.Jobs[i].Job, got, d.Policy, want[o.Jobs[i].Job], policy)
 			}
 		}
 	}

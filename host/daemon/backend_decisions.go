@@ -39,6 +39,7 @@ func (d *Daemon) Why(ctx context.Context, tenant poise.TenantID, nameOrID string
 		if w.Queue, err = d.standing(ctx, poise.JobID(row.ID)); err != nil {
 			return w, err
 		}
+		w.Expected = d.expected(ctx, poise.JobID(row.ID), tenant)
 	}
 	now, err := d.attempt(ctx, row.ID)
 	if err != nil {

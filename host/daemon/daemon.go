@@ -56,6 +56,7 @@ type Daemon struct {
 	board    *board
 	hands    *hands
 	builder  *stack.Builder
+	outlooks outlooks
 	local    *local.Engine // nil where engine.kind is sim
 	sim      *sim.Engine
 	outside  *external
@@ -111,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	d := &Daemon{
 		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(), probes: newProbes(),
 		gate:    newGate(),
-		builder: builder(c, o.Compile, s), registry: registry, metrics: metrics,
+		builder: builder(c, o.Compile, s), outlooks: outlooks{turn: make(chan struct{}, 1)}, registry: registry, metrics: metrics,
 	}
 	if err := d.open(ctx, c); err != nil {
 		_ = d.Close()

@@ -94,6 +94,9 @@ func New(s *state.State, settings Settings) (*Loop, error) {
 // State is the state that the loop drives. Events reach it through Apply.
 func (l *Loop) State() *state.State { return l.state }
 
+// Settings are what the loop was made with, and UseParams has changed since.
+func (l *Loop) Settings() Settings { return l.settings }
+
 // Queued gives what waits, tenant by tenant, in order in each.
 func (l *Loop) Queued() []queue.Item {
 	var all []queue.Item

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,6 +17,8 @@ type Bounds struct {
 	// Stop ends the forecast where it gives true, asked before every attempt; nil
 	// for never. It is for who holds a clock.
 	Stop func() bool
+	// Explain says about which jobs decisions are made in full; nil for none.
+	Explain func(*state.Job) bool
 }
 
 // Cut says what ended a forecast.
@@ -46,6 +49,7 @@ type Expected struct {
 	// asks for the same; nil where there is none: it is held, or comes after one that
 	// does not end.
 	Decision *poise.Decision
+	First    *poise.Decision // the first one of these
 }
 
 // Forecast is how a fleet and what waits would go on if nothing came and every
@@ -66,7 +70,7 @@ type Forecast struct {
 func NewForecast(l *loop.Loop, now poise.Time, b Bounds) (*Forecast, error) {
 	f := &forecast{state: l.State(), waits: map[poise.JobID]*Expected{}, alike: map[alike]*poise.Decision{}, bounds: b}
 	f.Forecast = &Forecast{From: now}
-	f.course = newCourse(&World{config: &Config{}, loop: l}, now, f)
+	f.course = newCourse(&World{config: &Config{Explain: b.Explain}, loop: l}, now, f)
 	for _, j := range l.State().All() {
 		if j.Waiting() {
 			f.order = append(f.order, j.ID)
@@ -159,8 +163,9 @@ func (f *forecast) attempted(s *loop.Settled) {
 		decisions = []poise.Decision{s.Decision}
 	}
 	for i := range decisions {
-		if e := f.waits[decisions[i].Job]; e != nil && !e.Placed {
+		if e := f.waits[decisions[i].Job]; e != nil && (e.Decision == nil || e.Decision.Verdict != poise.Placed) {
 			e.Decision = &decisions[i]
+			e.First = cmp.Or(e.First, e.Decision)
 		}
 	}
 	if d := &s.Decision; d.Verdict != poise.Placed {
@@ -200,6 +205,7 @@ func (f *forecast) result() *Forecast {
 		e := f.waits[id]
 		if j := f.state.Job(id); e.Decision == nil && j != nil && !j.Blocked() {
 			e.Decision = f.alike[alike{j.Tenant, j.Shape.ID}]
+			e.First = e.Decision
 		}
 		f.Jobs = append(f.Jobs, *e)
 	}

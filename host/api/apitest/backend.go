@@ -242,6 +242,23 @@ func (b *Backend) Why(ctx context.Context, tenant poise.TenantID, nameOrID strin
 	return w, err
 }
 
+// PlanAll implements api.Backend: Decision is on every job, and one that is placed
+// starts at once.
+func (b *Backend) PlanAll(_ context.Context, tenant poise.TenantID, specs []client.JobSpec) (client.Outlook, error) {
+	out := client.Outlook{From: at, Until: at, Jobs: []client.Expectation{}}
+	for i := range specs {
+		x := client.Expectation{Job: specs[i].Name, Tenant: string(tenant)}
+		if d := b.Decision; d != nil {
+			x.Decision, x.Note, x.Node = client.NewDecision(d), d.Verdict.String(), d.Node
+			if d.Verdict == poise.Placed {
+				x.Start, x.Note = at, "starts at once"
+			}
+		}
+		out.Jobs = append(out.Jobs, x)
+	}
+	return out, b.Fault
+}
+
 // Plan implements api.Backend.
 func (b *Backend) Plan(_ context.Context, tenant poise.TenantID, spec client.JobSpec) (client.Why, error) {
 	w := client.Why{Job: client.Job{Name: spec.Name, Tenant: string(tenant), State: client.Waiting, Spec: spec}}

@@ -140,6 +140,8 @@ type Why struct {
 	Waits    string    `json:"waits,omitempty" doc:"Why no job of the tenant is planned now"`
 	Behind   *Behind   `json:"behind,omitempty" doc:"For whom nodes are kept that could hold it"`
 	Queue    *Standing `json:"queue,omitempty" doc:"Where it stands in the queue, while it waits there"`
+	// Expected is nothing where the daemon could not tell in time.
+	Expected *Expectation `json:"expected,omitempty" doc:"When it is expected to start, while it waits"`
 }
 
 // Standing is where a job stands in the queue.
