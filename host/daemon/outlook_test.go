@@ -44,8 +44,8 @@ func TestOutlook(t *testing.T) {
 	for _, x := range o.Jobs {
 		text += fmt.Sprintf("%s %v %s %s; ", x.Job, x.Start.Sub(o.From).Round(time.Minute), x.Node[:min(1, len(x.Node))], x.Decision.Policy)
 	}
-	// u holds nothing, so b goes before what waits of t.
-	want := "b 10m0s a dotproduct; c 15m0s a dotproduct; never"
+	// What is free first is kept for what waits of t.
+	want := "b 20m0s a dotproduct; c 25m0s a dotproduct; never"
 	if !strings.HasPrefix(text, want) || len(o.Jobs) != 3 || !o.Jobs[2].Start.IsZero() || o.Jobs[2].Note != "never fits the present nodes" {
 		t.Errorf("%s\nexpected %s", text, want)
 	}
