@@ -12,6 +12,7 @@ import (
 // state refuses changes neither.
 func (l *Loop) Apply(ev poise.Event) error {
 	help := l.helped(ev.Body) | l.helpsReserved(ev.Body)
+	row, onRow := l.freedRow(ev.Body)
 	tenant := l.tenantOf(ev.Body)
 	later := l.later(ev.Body)
 	gang := l.gangOf(ev.Body)
@@ -68,8 +69,13 @@ func (l *Loop) Apply(ev poise.Event) error {
 		}
 	}
 	if help != 0 {
+		may := l.mayFit(row)
 		for _, each := range l.lists {
-			each.queue.Wake(help, ev.Index)
+			if onRow {
+				each.queue.WakeRow(help, row, ev.Index, may)
+			} else {
+				each.queue.Wake(help, ev.Index)
+			}
 		}
 	}
 	return nil

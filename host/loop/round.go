@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/state"
 )
 
 // round is the tenants that have a job to plan, in the order of their turns, as
@@ -73,7 +75,7 @@ func (l *Loop) gather(now poise.Time) []candidate {
 		if each.lane.work != nil || each.lane.rests(now) {
 			continue
 		}
-		if head, ok := each.queue.Peek(now); ok {
+		if head, ok := l.peek(each, now); ok {
 			ready = append(ready, candidate{each, head})
 		}
 	}
@@ -86,7 +88,7 @@ func (r *round) parked(l *Loop, of *list, w *Work, now poise.Time) {
 	if r.valid = r.valid && !w.lane.away && r.index == l.state.Index() && r.now == now; !r.valid {
 		return
 	}
-	head, ok := of.queue.Peek(now)
+	head, ok := l.peek(of, now)
 	if !ok {
 		return
 	}
@@ -94,4 +96,41 @@ func (r *round) parked(l *Loop, of *list, w *Work, now poise.Time) {
 	next := turn{c, l.rank(c, of.tenant, false)}
 	at, _ := slices.BinarySearchFunc(r.order, next, turn.compare)
 	r.order = slices.Insert(r.order, at, next)
+}
+
+// peek gives the first job of a tenant that may be tried now. Those that were woken
+// for room on a few rows, where others have taken it since, are parked again.
+func (l *Loop) peek(of *list, now poise.Time) (queue.Head, bool) {
+	for {
+		head, ok := of.queue.Peek(now)
+		if !ok || head.Rows() == nil || slices.ContainsFunc(head.Rows(), func(row uint32) bool { return l.mayFit(row)(head.Shape()) }) {
+			return head, ok
+		}
+		of.queue.ParkHead(l.state.Index(), now)
+	}
+}
+
+// mayFit says of shapes whether a row has room for their jobs now.
+func (l *Loop) mayFit(row uint32) func(queue.ShapeID) bool {
+	view := l.state.View()
+	return func(id queue.ShapeID) bool {
+		e := l.shapes.by[id]
+		return e == nil || e.ask == nil || view.HasRoom(row, e.ask)
+	}
+}
+
+// freedRow gives the row on which an event leaves more idle, as the state is before
+// it.
+func (l *Loop) freedRow(body poise.Body) (row uint32, ok bool) {
+	var j *state.Job
+	switch b := body.(type) {
+	case poise.JobFinished:
+		j = l.state.Job(b.Job)
+	case poise.JobRequeued:
+		j = l.state.Job(b.Job)
+	}
+	if j == nil || j.Waiting() {
+		return 0, false
+	}
+	return j.Task().Row(l.state.View())
 }

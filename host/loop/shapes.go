@@ -13,6 +13,7 @@ import (
 type shapes struct {
 	ids  map[shapeKey]*shapeID
 	jobs map[poise.JobID]*shapeID
+	by   map[queue.ShapeID]*shapeID
 	next queue.ShapeID
 }
 
@@ -31,10 +32,11 @@ type shapeID struct {
 	id   queue.ShapeID
 	key  shapeKey
 	jobs int
+	ask  *state.Shape // of each of its jobs, nil for a gang and for a job that is alone
 }
 
 func newShapes() shapes {
-	return shapes{ids: map[shapeKey]*shapeID{}, jobs: map[poise.JobID]*shapeID{}}
+	return shapes{ids: map[shapeKey]*shapeID{}, jobs: map[poise.JobID]*shapeID{}, by: map[queue.ShapeID]*shapeID{}}
 }
 
 // id gives the number of a job, the same one until forget. By priority means that
@@ -67,7 +69,10 @@ func (s *shapes) number(j *state.Job, key shapeKey) queue.ShapeID {
 	if e == nil {
 		s.next++
 		e = &shapeID{id: s.next, key: key}
-		s.ids[key] = e
+		if key.gang == "" && key.alone == "" {
+			e.ask = j.Shape
+		}
+		s.ids[key], s.by[e.id] = e, e
 	}
 	e.jobs++
 	s.jobs[j.ID] = e
@@ -99,5 +104,6 @@ func (s *shapes) forget(id poise.JobID) {
 	delete(s.jobs, id)
 	if e.jobs--; e.jobs == 0 {
 		delete(s.ids, e.key)
+		delete(s.by, e.id)
 	}
 }

@@ -59,8 +59,9 @@ type group struct {
 	pos   int          // among the ready groups or the parked ones
 
 	parked  bool
-	blocked Causes // while parked: what can help
-	version uint64 // while parked: the state that the last attempt saw
+	blocked Causes   // while parked: what can help
+	version uint64   // while parked: the state that the last attempt saw
+	rows    []uint32 // while ready: what it was woken for, nil = for anything
 
 	// Those of the shape that wait because they are long, parked as a group beside
 	// this one, nil = none; count is kept here for both.

@@ -71,13 +71,21 @@ func (q *Queue) rejoin(longer *group) {
 
 // Try makes a parked job ready, with those that wait for what it waits for.
 func (q *Queue) Try(id poise.JobID) {
-	if j := q.jobs[id]; j != nil && !j.delayed() && j.group.parked {
+	j := q.jobs[id]
+	if j == nil || j.delayed() {
+		return
+	}
+	if j.group.parked {
 		q.unpark(j.group)
 	}
+	j.group.rows = nil
 }
 
 // TryAll makes all parked jobs ready.
 func (q *Queue) TryAll() {
+	for _, g := range q.ready {
+		g.rows = nil
+	}
 	for len(q.parked) > 0 {
 		q.unpark(q.parked[len(q.parked)-1])
 	}

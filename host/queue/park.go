@@ -47,9 +47,11 @@ func (q *Queue) Wake(help Causes, version uint64) int {
 	if help == 0 {
 		return 0
 	}
-	for rest := uint64(help); rest != 0; rest &= rest - 1 {
-		b := bits.TrailingZeros64(rest)
-		q.helped[b] = max(q.helped[b], version)
+	q.helps(help, version)
+	for _, g := range q.ready {
+		if g.blocked&help != 0 {
+			g.rows = nil
+		}
 	}
 	woken := 0
 	// From the end, because unlisting fills the gap with the last group.
@@ -60,6 +62,14 @@ func (q *Queue) Wake(help Causes, version uint64) int {
 		}
 	}
 	return woken
+}
+
+// helps takes down which causes an event helps.
+func (q *Queue) helps(help Causes, version uint64) {
+	for rest := uint64(help); rest != 0; rest &= rest - 1 {
+		b := bits.TrailingZeros64(rest)
+		q.helped[b] = max(q.helped[b], version)
+	}
 }
 
 // sweep makes all parked groups ready when it is time, in case an event was
@@ -84,7 +94,7 @@ func (q *Queue) missed(blocked Causes, version uint64) bool {
 
 // park moves a ready group to the parked ones, or renews why it is there.
 func (q *Queue) park(g *group, blocked Causes, version uint64, now poise.Time) {
-	g.blocked, g.version = blocked, version
+	g.blocked, g.version, g.rows = blocked, version, nil
 	if g.parked {
 		return
 	}
@@ -105,6 +115,7 @@ func (q *Queue) list(g *group, now poise.Time) {
 // unpark makes a parked group ready.
 func (q *Queue) unpark(g *group) {
 	q.unlist(g)
+	g.rows = nil
 	if g.of != nil {
 		q.rejoin(g)
 		return
