@@ -135,6 +135,11 @@ type Queue struct {
 
 	Reservations int64         `koanf:"reservations"`
 	Patience     time.Duration `koanf:"patience"`
+
+	Preemption         string        `koanf:"preemption"`
+	PreemptionGrace    time.Duration `koanf:"preemption_grace"`
+	PreemptionCooldown time.Duration `koanf:"preemption_cooldown"`
+	ElasticHold        time.Duration `koanf:"elastic_hold"`
 }
 
 // Model says how nodes are grouped into classes.
@@ -178,7 +183,10 @@ func Defaults() Config {
 			ProtectDevices: true,
 			Ties:           "name",
 		},
-		Queue: Queue{Step: 10 * time.Minute, Sweep: time.Minute, RetryBase: time.Second, RetryMax: 5 * time.Minute, Reservations: 1},
+		Queue: Queue{
+			Step: 10 * time.Minute, Sweep: time.Minute, RetryBase: time.Second, RetryMax: 5 * time.Minute, Reservations: 1,
+			Preemption: "off", PreemptionGrace: 30 * time.Second, PreemptionCooldown: 10 * time.Minute, ElasticHold: time.Minute,
+		},
 		Model: Model{Resolution: 0.5, WeightExponent: 0.5, Features: []string{"cpu", "memory", "devices", "storage", "bandwidth"}},
 		Log:   Log{Level: "info", Format: "auto"},
 	}

@@ -87,6 +87,11 @@ func settings() []setting {
 		running(one("queue.reservations", "for how many jobs that wait for room nodes are kept at a time: others take of them only what does not delay those; 0 = for none", whole(0, 64), func(c *Config) *int64 { return &c.Queue.Reservations })),
 		running(one("queue.patience", "how long a job has to have waited before nodes are kept for it", span(0, 365*day), func(c *Config) *time.Duration { return &c.Queue.Patience })),
 
+		running(one("queue.preemption", "whose tasks end for a job that fits, but not now: priority, those of its own tenant with a lower priority; reclaim, those of tenants beyond their guarantee, for one within its own; off, extra members of gangs alone", choice("off", "priority", "reclaim", "both"), func(c *Config) *string { return &c.Queue.Preemption })),
+		running(one("queue.preemption_grace", "how long a task that ends for another job has between TERM and KILL", span(0, day), func(c *Config) *time.Duration { return &c.Queue.PreemptionGrace })),
+		running(one("queue.preemption_cooldown", "how long a job that was displaced runs before it is again", span(0, 7*day), func(c *Config) *time.Duration { return &c.Queue.PreemptionCooldown })),
+		running(one("queue.elastic_hold", "how long an extra member of a gang runs before it ends for others that have waited for queue.patience, and then waits before it starts again", span(0, 7*day), func(c *Config) *time.Duration { return &c.Queue.ElasticHold })),
+
 		one("model.resolution", "how unlike nodes of one class may be, in octaves", decimal(0.05, 4), func(c *Config) *float64 { return &c.Model.Resolution }),
 		one("model.weight_exponent", "how much the number of nodes of a kind counts", decimal(0, 1), func(c *Config) *float64 { return &c.Model.WeightExponent }),
 		one("model.features", "dimensions that nodes are compared by", list(1, 16), func(c *Config) *[]string { return &c.Model.Features }),

@@ -171,6 +171,9 @@ func (c *core) decide() (more bool, err error) {
 		return false, nil
 	}
 	for range turnWork {
+		if err := c.due(); err != nil {
+			return false, err
+		}
 		c.tried = c.now()
 		w := c.loop.Next(c.tried)
 		if w == nil {
@@ -230,7 +233,7 @@ func (c *core) settle(w timed) error {
 	c.meterDecision(live, &s.Decision, w.took)
 	c.show(w.Work, &s.Decision)
 	if s.Decision.Verdict != poise.Placed {
-		if reason := waits(&s.Decision); live.row.Reason != reason {
+		if reason := c.reason(&s.Decision); live.row.Reason != reason {
 			live.row.Reason = reason
 			c.keep(live)
 		}

@@ -189,7 +189,9 @@ func (d *Daemon) openLanes(ctx context.Context, c *config.Config) error {
 // its owner's to add.
 func newCore(r *recovered, c *config.Config) (*core, error) {
 	made := &core{}
+	ends := preemption(c)
 	l, err := loop.New(r.state, loop.Settings{
+		Preempt: &ends,
 		Queue: queue.Settings{
 			Step: span(c.Queue.Step), Sweep: span(c.Queue.Sweep), RetryBase: span(c.Queue.RetryBase), RetryMax: span(c.Queue.RetryMax),
 		},

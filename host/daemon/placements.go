@@ -185,6 +185,11 @@ func (c *core) status(from binder, s engine.Status) {
 		}
 		return
 	}
+	if c.gaveWay(live, &s) {
+		c.displaced(live)
+		c.forget(from, s.Placement)
+		return
+	}
 	state, code, reason := stateFailed, s.ExitCode, s.Detail
 	switch {
 	case s.State == engine.Succeeded:
@@ -321,6 +326,10 @@ func (c *core) rebind() {
 		}
 		if live.stop != "" {
 			c.stopSurely(live.place.ID, 1)
+			continue
+		}
+		if j.Yielding() {
+			c.giveWay(live)
 			continue
 		}
 		c.bind(live)

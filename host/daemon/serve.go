@@ -171,6 +171,7 @@ func (d *Daemon) apply(ctx context.Context, c *config.Config) error {
 	}
 	err = d.do(ctx, func(core *core) error {
 		core.loop.UseReservations(int(c.Queue.Reservations), span(c.Queue.Patience))
+		core.loop.UsePreempt(preemption(c))
 		return nil
 	})
 	if err != nil {

@@ -15,6 +15,10 @@ type Yield struct {
 	// Until when it is to have ended.
 	By    poise.JobID `json:",omitempty"`
 	Until poise.Time  `json:",omitempty"`
+	// Last is the job for which it last made room, or is to. Own: that is of its
+	// tenant.
+	Last poise.JobID `json:",omitempty"`
+	Own  bool        `json:",omitempty"`
 	// Times is how often the job was displaced, At when it last was.
 	Times int32      `json:",omitempty"`
 	At    poise.Time `json:",omitempty"`
@@ -26,7 +30,7 @@ type Yield struct {
 }
 
 func (y *Yield) zero() bool {
-	return y.By == "" && y.Until == 0 && y.Times == 0 && y.At == 0 && len(y.Took) == 0 && !y.Forced
+	return y.By == "" && y.Until == 0 && y.Last == "" && !y.Own && y.Times == 0 && y.At == 0 && len(y.Took) == 0 && !y.Forced
 }
 
 // Yielding says whether the job runs and was told to make room.
@@ -56,6 +60,7 @@ func (s *State) preempt(b *poise.JobPreempted) error {
 		return conflict(op(), "the other job is placed, expected one that waits")
 	}
 	j.Yield.By, j.Yield.Until = b.By, b.Until
+	j.Yield.Last, j.Yield.Own = b.By, j.Tenant == by.Tenant
 	by.Yield.Took = append(slices.Clone(by.Yield.Took), b.Job)
 	s.yields[b.By] = append(s.yields[b.By], b.Job)
 	return nil

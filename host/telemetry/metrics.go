@@ -13,6 +13,7 @@ const namespace = "poise"
 // Metrics are all metrics of a daemon. They are safe for concurrent use.
 type Metrics struct {
 	submitted *prometheus.CounterVec
+	preempted *prometheus.CounterVec
 	finished  *prometheus.CounterVec
 	wait      *prometheus.HistogramVec
 	decision  *prometheus.HistogramVec
@@ -37,6 +38,7 @@ type Metrics struct {
 func New(reg prometheus.Registerer, version string) (*Metrics, error) {
 	m := &Metrics{
 		submitted: counters("jobs_submitted_total", "Jobs that were acknowledged.", "tenant"),
+		preempted: counters("jobs_preempted_total", "Tasks that were told to end so that others have room.", "tenant"),
 		finished:  counters("jobs_finished_total", "Jobs that ended, by outcome.", "tenant", "outcome"),
 		// From an idle fleet to a job that waits for days.
 		wait:     histograms("job_wait_seconds", "From submission to placement, by what the job asks for.", []float64{.01, .1, 1, 5, 15, 60, 300, 900, 3600, 14400, 86400, 604800}, "tenant", "ask"),
@@ -70,7 +72,7 @@ func New(reg prometheus.Registerer, version string) (*Metrics, error) {
 	var errs []error
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.submitted, m.finished, m.wait, m.decision, m.rows, m.guest, m.commit, m.batch, m.pending, m.stalled,
+		m.submitted, m.preempted, m.finished, m.wait, m.decision, m.rows, m.guest, m.commit, m.batch, m.pending, m.stalled,
 		m.reloads, m.reloadOK, m.reloadAt, m.restart, &m.waiting, &m.fleet, &m.plugins,
 	} {
 		errs = append(errs, reg.Register(c))
@@ -111,6 +113,10 @@ func (m *Metrics) JobFinished(tenant, outcome string) {
 	m.finished.WithLabelValues(tenant, outcome).Inc()
 }
 
+// JobPreempted counts a task of a tenant that was told to end so that another job has
+// room.
+func (m *Metrics) JobPreempted(tenant string) { m.preempted.WithLabelValues(tenant).Inc() }
+
 // Decision records one decision: its policy, what came of it, and how many nodes
 // were looked at.
 func (m *Metrics) Decision(policy, outcome string, took time.Duration, rows int) {
@@ -147,6 +153,7 @@ func (m *Metrics) ConfigReload(at time.Time, ok bool, restart int) {
 func (m *Metrics) ForgetTenant(tenant string) {
 	of := prometheus.Labels{"tenant": tenant}
 	m.submitted.DeletePartialMatch(of)
+	m.preempted.DeletePartialMatch(of)
 	m.finished.DeletePartialMatch(of)
 	m.wait.DeletePartialMatch(of)
 	m.guest.DeletePartialMatch(of)
