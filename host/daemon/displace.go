@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/engine"
@@ -53,9 +52,19 @@ func (c *core) due() error {
 func (c *core) giveWay(live *liveJob) {
 	j := c.loop.State().Job(live.spec.Job.ID)
 	live.over.Store(true)
-	live.row.Reason = "makes room for " + forWhom(j) + " by " + clock(j.Yield.Until)
+	live.row.Reason = "makes room for " + forWhom(j) + " by " + timeText(j.Yield.Until)
 	c.keep(live)
-	placement := live.place.ID
+	c.endsFor(live.place.ID, 1)
+}
+
+// endsFor has the task of a placement ended for another job, tried again until the
+// engine takes it.
+func (c *core) endsFor(placement string, attempt int) {
+	live := c.placed(placement)
+	if live == nil || live.stop != "" {
+		return
+	}
+	j := c.loop.State().Job(live.spec.Job.ID)
 	c.evict(live.engine, placement, max(0, poise.Span(j.Yield.Until-c.now())), func(err error) {
 		switch {
 		case err == nil:
@@ -66,7 +75,8 @@ func (c *core) giveWay(live *liveJob) {
 				}
 			})
 		default:
-			c.log.Warn("displace", "placement", placement, "error", err)
+			c.log.Warn("make room", "placement", placement, "error", err)
+			c.after(c.retryIn(attempt), func() { c.tell(func(c *core) { c.endsFor(placement, attempt+1) }) })
 		}
 	})
 }
@@ -74,14 +84,14 @@ func (c *core) giveWay(live *liveJob) {
 // gaveWay says whether a task that has ended was to make room and is to run again: it
 // has not succeeded by itself before it was told.
 func (c *core) gaveWay(live *liveJob, s *engine.Status) bool {
-	return c.loop.State().Job(live.spec.Job.ID).Yielding() && !live.cancelled && s.State != engine.Succeeded
+	return c.loop.State().Job(live.spec.Job.ID).Yielding() && live.stop == "" && s.State != engine.Succeeded
 }
 
 // displaced makes a job wait again whose task has made room.
 func (c *core) displaced(live *liveJob) {
 	id := live.spec.Job.ID
-	if live.cancelled {
-		c.end(live, stateFailed, nil, cancelled)
+	if live.stop != "" {
+		c.end(live, stateFailed, nil, live.stop)
 		return
 	}
 	if err := c.event(c.loop.Requeue(c.loop.State().Job(id), c.now())); err != nil {
@@ -101,7 +111,7 @@ func (c *core) reason(d *poise.Decision) string {
 		for _, each := range ends {
 			last = max(last, each.Yield.Until)
 		}
-		text += fmt.Sprintf("; waits for %s to end by %s", tasks(len(ends)), clock(last))
+		text += fmt.Sprintf("; waits for %s to end by %s", tasks(len(ends)), timeText(last))
 	}
 	if j != nil && j.Yield.Times > 0 {
 		text += "; " + displacedBy(j)
@@ -112,7 +122,7 @@ func (c *core) reason(d *poise.Decision) string {
 // displacedBy says for whom a job last made room. Who another tenant's job is, is
 // not its owner's to know.
 func displacedBy(j *state.Job) string {
-	text := fmt.Sprintf("displaced by %s at %s", forWhom(j), clock(j.Yield.At))
+	text := fmt.Sprintf("displaced by %s at %s", forWhom(j), timeText(j.Yield.At))
 	if j.Yield.Times > 1 {
 		text += fmt.Sprintf(", the %d. time", j.Yield.Times)
 	}
@@ -132,5 +142,3 @@ func tasks(n int) string {
 	}
 	return fmt.Sprintf("%d tasks", n)
 }
-
-func clock(at poise.Time) string { return time.UnixMilli(int64(at)).UTC().Format(time.RFC3339) }

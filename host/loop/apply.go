@@ -50,6 +50,8 @@ func (l *Loop) Apply(ev poise.Event) error {
 		if err := l.push(l.state.Job(b.Job)); err != nil {
 			return err
 		}
+	case poise.ReservationMade:
+		return l.apart(l.state.Job(b.Job))
 	case poise.JobWithdrawn:
 		if of := l.lists[tenant]; of != nil {
 			of.queue.Remove(b.Job)

@@ -271,6 +271,9 @@ func (l *Loop) push(j *state.Job) error {
 	if err != nil {
 		return err
 	}
+	if l.state.View().Reservation(j.ID) != nil {
+		l.shapes.alone(j)
+	}
 	return of.add(queue.Item{
 		Job: j.ID, Shape: l.shapes.id(j, of.lane, l.byPriority()), Priority: j.Priority, Submitted: j.Submitted,
 		Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq, RunTime: j.RunTime,

@@ -79,7 +79,7 @@ func (l *Loop) displace(now poise.Time) []poise.Body {
 		if len(l.state.Yielding(j.ID)) > 0 || l.planned[j.ID] || l.state.OverQuota(Asks(l.state, j)) != nil {
 			continue
 		}
-		found := preempt.Find(l.state, l.settings.Preempt, l.together(j), Bars(l.state, l.state.View(), j, now), now)
+		found := preempt.Find(l.state, l.settings.Preempt, l.together(j), pooled(l.state, l.state.View(), j), now)
 		l.hungry.rest = now + poise.Time(found.Looked/searchRate)
 		if found.Claim != nil {
 			return l.claim(j, found.Claim, now)
@@ -110,7 +110,7 @@ func (l *Loop) claim(j *state.Job, c *preempt.Claim, now poise.Time) []poise.Bod
 		events = append(events, poise.JobPreempted{Job: v.ID, By: j.ID, Until: until})
 	}
 	if view := l.state.View(); view.Reservation(j.ID) != nil || len(view.Reservations()) < poise.MaxReservations {
-		events = append(events, poise.ReservationMade{Job: j.ID, Nodes: c.Nodes, Start: until})
+		events = append(events, poise.ReservationMade{Job: j.ID, Nodes: c.Nodes}) // from whenever they have ended on
 	}
 	return events
 }
@@ -183,4 +183,14 @@ func (l *Loop) UsePreempt(s preempt.Settings) {
 			l.relist(old)
 		}
 	}
+}
+
+// apart has a job that has a reservation wait by itself: what is kept for it is not
+// for the others of its shape.
+func (l *Loop) apart(j *state.Job) error {
+	if !l.state.Alone(j) || l.shapes.isAlone(j.ID) || !l.unlist(j) {
+		return nil
+	}
+	l.shapes.forget(j.ID)
+	return l.push(j)
 }

@@ -50,11 +50,32 @@ func (e *ender) settled() {
 		}
 		e.told = append(e.told, claim...)
 		if len(events) == 0 && !e.next() && len(e.away) == 0 {
+			e.started()
 			return
 		}
 		e.land()
 	}
 	e.t.Fatal("it does not come to rest")
+}
+
+// started checks that a job starts once those have ended that made room for it.
+func (e *ender) started() {
+	e.t.Helper()
+	st := e.loop.State()
+	for _, j := range st.Waiting() {
+		if len(j.Yield.Took) > 0 && len(st.Yielding(j.ID)) == 0 && st.View().Reservation(j.ID) != nil && !j.Blocked() {
+			d, err := e.loop.Try(j, e.now, sched.Full)
+			for _, r := range st.View().Reservations() {
+				for i := range r.Holds {
+					fmt.Fprintf(&e.history, "%s has %s reserved from %d on\n", r.Job, r.Holds[i].Node, r.Start)
+				}
+			}
+			for _, o := range st.All() {
+				fmt.Fprintf(&e.history, "%s %s waits %v asks %v\n", o.ID, o.Tenant, o.Waiting(), o.Shape.Request.Amounts)
+			}
+			e.t.Fatalf("%v made room for job %s, which waits: %s, %+v, %v\n%s", j.Yield.Took, j.ID, d.Verdict, d.Refused, err, e.history.String())
+		}
+	}
 }
 
 // until lets time pass: tasks that were told end when their grace does.
@@ -230,6 +251,7 @@ func TestPreemption(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "nodes") {
 			e.join(rapid.Int64Range(2, 8).Draw(t, "cpu"))
 		}
+		e.loop.settings.Reservations, e.loop.settings.Patience = rapid.IntRange(0, 4).Draw(t, "reservations"), 500
 		tenants := []string{"here", "away", "third"}
 		e.loop.Open("third", sched.Policy{Name: "third", Scorer: spread(t)}, false)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {

@@ -52,8 +52,14 @@ func blocked(j *state.Job, d *poise.Decision) bool {
 func (l *Loop) reserve(w *Work, j *state.Job, d *poise.Decision, now poise.Time) (events []poise.Body, has bool) {
 	all := l.state.View().Reservations()
 	own := slices.IndexFunc(all, func(r *state.Reservation) bool { return r.For(j) })
+	claims := 0 // those for which others made room stand in front, and beside the others
+	for claims < len(all) && l.state.Claims(all[claims]) {
+		claims++
+	}
 	switch {
-	case !blocked(j, d) || !l.state.Alone(j) || own >= l.settings.Reservations || l.settings.Reservations == 0:
+	case own >= 0 && len(l.state.Yielding(all[own].Job)) > 0:
+		return nil, true // until those have ended that make room for it
+	case !blocked(j, d) || !l.state.Alone(j) || own-claims >= l.settings.Reservations || l.settings.Reservations == 0:
 		if own < 0 {
 			return nil, false
 		}
@@ -67,11 +73,12 @@ func (l *Loop) reserve(w *Work, j *state.Job, d *poise.Decision, now poise.Time)
 		}
 		return nil, false
 	}
-	if len(all) >= l.settings.Reservations {
-		i := l.behind(&w.item, j.Tenant, all)
+	if len(all)-claims >= l.settings.Reservations {
+		i := l.behind(&w.item, j.Tenant, all[claims:])
 		if i < 0 {
 			return nil, false
 		}
+		i += claims
 		events = append(events, poise.ReservationEnded{Job: all[i].Job})
 		all = slices.Delete(slices.Clone(all), i, i+1)
 	}

@@ -88,9 +88,14 @@ func (s *shapes) alone(j *state.Job) queue.ShapeID {
 	return s.number(j, shapeKey{alone: j.ID})
 }
 
+func (s *shapes) isAlone(id poise.JobID) bool {
+	known := s.jobs[id]
+	return known != nil && known.key.alone != ""
+}
+
 // together gives the number of a job that it has with others, whatever it had.
 func (s *shapes) together(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
-	if known := s.jobs[j.ID]; known != nil && known.key.alone != "" {
+	if s.isAlone(j.ID) {
 		s.forget(j.ID)
 	}
 	return s.id(j, l, byPriority)

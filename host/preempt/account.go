@@ -182,3 +182,11 @@ func (a *account) take(v *victim, sign int64) {
 		}
 	}
 }
+
+// before says whether the job goes before another one that waits.
+func (a *account) before(o *state.Job) bool {
+	if o.Tenant == a.head.Tenant {
+		return o.Priority < a.head.Priority
+	}
+	return slices.Contains(a.within, true) && !a.state.Within(o.Tenant, o)
+}

@@ -32,7 +32,10 @@ type Found struct {
 // fits, but not now, has room; where members is a gang, so that all of them have.
 // The members of one gang are those that start together, by index. Bars keep them
 // off rows as they keep the jobs. It costs a look at every row that could hold a
-// member and at every task on those rows, at most 200,000 of them.
+// member and at every task on those rows, at most 200,000 of them. Nodes that are
+// reserved for others are left alone, but for those of jobs that the job goes before:
+// of a lower priority in its tenant, or beyond the guarantee of theirs where it is
+// within its own.
 //
 // Less harm is, in this order: nobody but extra members of gangs ends; the highest
 // priority of a victim is lower; there are fewer victims, members of gangs counted
@@ -42,6 +45,7 @@ type Found struct {
 func Find(s *state.State, settings *Settings, members []*state.Job, bars []sched.Bar, now poise.Time) Found {
 	f := &finder{state: s, account: newAccount(s, settings, members, now), bars: bars, now: now}
 	f.byJob, f.single = map[poise.JobID]*victim{}, len(members) == 1
+	f.keep()
 	topology := (*poise.Topology)(nil)
 	if g := members[0].Gang; g != nil && len(members) > 1 {
 		topology = g.Topology
@@ -69,11 +73,29 @@ type finder struct {
 	state   *state.State
 	account *account
 	bars    []sched.Bar
-	only    *poise.Label // that a row must have; nil = any
+	kept    map[uint32]bool // rows that are reserved for others
+	only    *poise.Label    // that a row must have; nil = any
 	now     poise.Time
 	looked  int
 	single  bool
 	byJob   map[poise.JobID]*victim // that were asked for, nil for those that are none
+}
+
+// keep finds the rows that are reserved for others.
+func (f *finder) keep() {
+	f.kept = map[uint32]bool{}
+	view, head := f.state.View(), f.account.head
+	for _, r := range view.Reservations() {
+		j := f.state.Job(r.Job)
+		if r.For(head) || !f.state.Claims(r) && f.account.before(j) {
+			continue
+		}
+		for i := range r.Holds {
+			if row, ok := r.Holds[i].Row(view); ok {
+				f.kept[row] = true
+			}
+		}
+	}
 }
 
 // claim is a Claim in the making.
@@ -209,7 +231,7 @@ func (f *finder) barred(view *state.Snapshot, row uint32) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.bars, func(b sched.Bar) bool { return b.Refuses(row) != 0 })
+	return f.kept[row] || slices.ContainsFunc(f.bars, func(b sched.Bar) bool { return b.Refuses(row) != 0 })
 }
 
 // victim gives what would end with a task, nil where its job is not known.

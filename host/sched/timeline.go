@@ -14,19 +14,19 @@ const never = poise.Time(1<<63 - 1)
 // longer than declared; each further one is twice as long.
 const overrunStep = poise.Span(1000)
 
-// endOf is when a task is expected to end: after its declared run time, or never
-// by itself where there is none. One that has not ended by then is put off by
-// 1, 2, 4, … s from there, the first that lies ahead, so that nobody waits for
-// ever for one that may end any moment, and few answers change.
+// endOf is when a task is expected to end: after its declared run time, or when it is
+// to make room for another job, or never by itself where there is neither. One that
+// has not ended by then is put off by 1, 2, 4, … s from there, the first that lies
+// ahead, so that nobody waits for ever for one that may end any moment, and few
+// answers change.
 func endOf(t *state.Task, now poise.Time) poise.Time {
-	if t.RunTime == 0 {
-		return never
+	due := after(t.Placed, t.RunTime)
+	if t.Until != 0 {
+		due = min(due, t.Until)
 	}
-	end := after(t.Placed, t.RunTime)
+	end := due
 	for step := overrunStep; end <= now && step > 0; step *= 2 {
-		if put := after(after(t.Placed, t.RunTime), step); put > now {
-			return put
-		}
+		end = after(due, step)
 	}
 	return end
 }

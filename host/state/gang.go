@@ -50,10 +50,10 @@ func (g *Gang) Running() []*Job {
 // with the smallest index.
 func (g *Gang) Head() *Job { return g.members[0] }
 
-// Ready says whether the gang may be tried: it has not started, all members are
-// known, none comes after another job and none is held.
+// Ready says whether the gang may be tried: it has not started, no member still makes
+// room for others, all are known, none comes after another job and none is held.
 func (g *Gang) Ready() bool {
-	if g.Started || len(g.members) != int(g.Spec.Size) {
+	if g.Started || g.running > 0 || len(g.members) != int(g.Spec.Size) {
 		return false
 	}
 	return !slices.ContainsFunc(g.members, (*Job).Blocked)

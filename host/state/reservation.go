@@ -55,7 +55,17 @@ func (s *State) reserve(b *poise.ReservationMade) error {
 		return err
 	}
 	all := slices.Clone(s.live.reservations) // snapshots share it
-	if i := slices.IndexFunc(all, func(o *Reservation) bool { return o.Job == b.Job }); i >= 0 {
+	i := slices.IndexFunc(all, func(o *Reservation) bool { return o.Job == b.Job })
+	if s.Claims(r) { // others made room for it: it goes before those that wait for room
+		if i >= 0 {
+			all = slices.Delete(all, i, i+1)
+		}
+		front := slices.IndexFunc(all, func(o *Reservation) bool { return !s.Claims(o) })
+		if front < 0 {
+			front = len(all)
+		}
+		all = slices.Insert(all, front, r)
+	} else if i >= 0 {
 		all[i] = r
 	} else {
 		all = append(all, r)

@@ -16,6 +16,10 @@ type Task struct {
 	RunTime poise.Span // declared; 0 = not declared
 	Gang    string     // id of the gang that the job is a member of, "" = of none
 
+	// Until is when the task is to have ended because it makes room for another job,
+	// 0 = it need not.
+	Until poise.Time
+
 	pool        pool // that it was placed in
 	row         uint32
 	incarnation uint64

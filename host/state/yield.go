@@ -60,10 +60,32 @@ func (s *State) preempt(b *poise.JobPreempted) error {
 		return conflict(op(), "the other job is placed, expected one that waits")
 	}
 	j.Yield.By, j.Yield.Until = b.By, b.Until
+	s.ends(j, b.Until)
 	j.Yield.Last, j.Yield.Own = b.By, j.Tenant == by.Tenant
 	by.Yield.Took = append(slices.Clone(by.Yield.Took), b.Job)
 	s.yields[b.By] = append(s.yields[b.By], b.Job)
 	return nil
+}
+
+// ends has snapshots know when a task is to have ended.
+func (s *State) ends(j *Job, until poise.Time) {
+	was := j.task
+	task := *was
+	task.Until = until
+	j.task = &task
+	if row, ok := was.Row(&s.live); ok {
+		hot := s.hotPage(row)
+		hot.tasks[row&pageMask] = hot.tasks[row&pageMask].with(was, j.task)
+		s.touch(hot, row)
+	}
+}
+
+// with gives the list with another task in the place of one.
+func (l *TaskList) with(was, is *Task) *TaskList {
+	if l.Task == was {
+		return &TaskList{Task: is, Next: l.Next}
+	}
+	return &TaskList{Task: l.Task, Next: l.Next.with(was, is)}
 }
 
 // started takes note that a task begins. Those that made room for it have done so.
@@ -95,6 +117,11 @@ func (s *State) stopped(j *Job, waits bool, at poise.Time) {
 	if y.By, y.Until = "", 0; waits {
 		y.Times++
 		y.At = at
+		// The members that start together make room together: those that have ended wait
+		// for the others, and then start together again.
+		if g := s.GangOf(j); g != nil && !j.Extra() && len(g.members) == int(g.Spec.Size) {
+			g.Started = false
+		}
 	}
 }
 
@@ -116,11 +143,20 @@ func (s *State) placeYield(j *Job, y *Yield) error {
 	if y.By != "" && j.task == nil || len(y.Took) > 0 && j.task != nil {
 		return broken("job %q: it waits and makes room, or runs and others make room for it", j.ID)
 	}
-	j.Yield = *y.image()
+	if j.Yield = *y.image(); j.Yield.By != "" {
+		j.task.Until = j.Yield.Until
+	}
 	if y.By != "" {
 		s.yields[y.By] = append(s.yields[y.By], j.ID)
 	}
 	return nil
+}
+
+// Claims says whether others made room for the job that a reservation is for, or are
+// about to.
+func (s *State) Claims(r *Reservation) bool {
+	j := s.jobs[r.Job]
+	return j != nil && len(j.Yield.Took) > 0
 }
 
 // claimed is what jobs of a tenant, and of those under it, ask for of a resource
@@ -128,8 +164,7 @@ func (s *State) placeYield(j *Job, y *Yield) error {
 func (s *State) claimed(tenant poise.TenantID, but *Job, resource string) int64 {
 	var all sum
 	for _, reserved := range s.live.reservations {
-		j := s.jobs[reserved.Job]
-		if len(j.Yield.Took) == 0 || reserved.For(but) || !s.under(j.Tenant, tenant) {
+		if !s.Claims(reserved) || reserved.For(but) || !s.under(reserved.Tenant, tenant) {
 			continue
 		}
 		for i := range reserved.Holds {
