@@ -70,6 +70,6 @@ type group struct {
 	run    poise.Span // of the same: the least run time in it, 0 = none declared
 }
 
-func (g *group) before(h *group) bool { return g.jobs[0].job.compare(h.jobs[0].job) < 0 }
+func (g *group) before(h *group) bool { return g.jobs[0].before(h.jobs[0]) }
 
 func (g *group) setPos(i int) { g.pos = i }

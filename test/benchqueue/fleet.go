@@ -81,6 +81,7 @@ func newFleet(n int) (*fleet, error) {
 func (f *fleet) submit() error {
 	i := f.jobs
 	f.jobs++
+	f.now++ // a millisecond after the one before
 	shape := f.random.Intn(shapes)
 	id := poise.JobID(fmt.Sprintf("01a22a6e-0884-70c1-aea5-%012d", i))
 	return f.apply(poise.JobSubmitted{Job: poise.Job{
