@@ -22,8 +22,13 @@ func share(ctx context.Context, d *client.Decision) {
 // whyFor gives a decision with its job as far as the caller may know it.
 func whyFor(ctx context.Context, w client.Why, err error) (*body[client.Why], error) {
 	share(ctx, w.Decision)
-	if q := w.Queue; q != nil && !callOf(ctx).Role.Global() {
-		q.Tenants, q.Waiting = 0, 0
+	if !callOf(ctx).Role.Global() {
+		if q := w.Queue; q != nil {
+			q.Tenants, q.Waiting = 0, 0
+		}
+		if b := w.Behind; b != nil {
+			b.Whose = nil
+		}
 	}
 	return answer(w, err)
 }

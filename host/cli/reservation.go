@@ -38,7 +38,10 @@ func printReserved(out io.Writer, w *client.Why) error {
 	for _, name := range b.Jobs {
 		who = append(who, cell(name))
 	}
-	if b.Others > 0 {
+	for _, name := range b.Whose {
+		who = append(who, cell(name))
+	}
+	if b.Others > 0 && len(b.Whose) == 0 {
 		who = append(who, countOf(b.Others, "job")+" of others")
 	}
 	if len(who) == 0 {

@@ -24,5 +24,6 @@ func TestReservedText(t *testing.T) {
 	f(kept(time.Time{}, "n1"), "kept for it: n1, as soon as enough tasks there end: some declare no run time")
 	f(kept(at, "n1", "n2", "n3"), "kept for it: n1 and 2 more nodes, expected at "+moment(at))
 	f(client.Why{Behind: &client.Behind{Jobs: []string{"big", "b\x1b"}, Others: 1}}, `nodes are kept for: big, `+cell("b\x1b")+`, 1 job of others`)
+	f(client.Why{Behind: &client.Behind{Others: 1, Whose: []string{"acme/big"}}}, `nodes are kept for: acme/big`)
 	f(client.Why{Behind: &client.Behind{}}, "")
 }

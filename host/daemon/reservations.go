@@ -19,7 +19,7 @@ func (c *core) reservedFor(live *liveJob) *client.Reservation {
 }
 
 // behind gives the jobs for which nodes are kept from a job, nil where none are:
-// those of its tenant by name, others by number.
+// those of its tenant by name, others by number and, for operators, by name.
 func (c *core) behind(live *liveJob, d *poise.Decision) *client.Behind {
 	kept := false
 	if d != nil {
@@ -39,6 +39,9 @@ func (c *core) behind(live *liveJob, d *poise.Decision) *client.Behind {
 			b.Jobs = append(b.Jobs, other.spec.Job.Name)
 		default:
 			b.Others++
+			if other != nil {
+				b.Whose = append(b.Whose, string(r.Tenant)+"/"+other.spec.Job.Name)
+			}
 		}
 	}
 	return b

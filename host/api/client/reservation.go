@@ -12,4 +12,5 @@ type Reservation struct {
 type Behind struct {
 	Jobs   []string `json:"jobs,omitempty" doc:"Names of those of its tenant"`
 	Others int      `json:"others,omitempty" doc:"How many of other tenants"`
+	Whose  []string `json:"whose,omitempty" doc:"Those of other tenants, as TENANT/NAME; for operators"`
 }
