@@ -62,25 +62,41 @@ func orNever(t poise.Time) poise.Time {
 // False means that no node is left.
 func (h *Horizon) Earliest(snap *state.Snapshot, job *state.Job, now poise.Time, claims []*state.Reservation, avoid func(row uint32) bool) (Start, bool) {
 	o := h.outlook(snap, job.Shape, now)
-	best, found := Start{}, false
+	for {
+		best, found, stale := h.earliest(o, job, now, claims, avoid)
+		if stale == nil {
+			return best, found
+		}
+		o.look(*stale, now, &h.line)
+		o.tree.update(*stale, o)
+	}
+}
+
+// earliest is Earliest by what is known, or gives the first row that has to be
+// looked at again: a task runs longer than expected. An answer that is out of date
+// is too early, never too late, so none that matters is passed over.
+func (h *Horizon) earliest(o *outlook, job *state.Job, now poise.Time, claims []*state.Reservation, avoid func(row uint32) bool) (best Start, found bool, stale *uint32) {
 	o.tree.walk(o, func(row uint32) bool {
 		if int(row) >= len(o.rows) || o.rows[row].kind == notHeld {
 			return false
 		}
 		e := &o.rows[row]
 		plain := e.start(row, now)
-		if found && !plain.Before(&best) {
+		switch {
+		case found && !plain.Before(&best):
 			return false // nor is any that comes behind it
-		}
-		if avoid(row) {
+		case avoid(row):
 			return true
+		case e.until <= now:
+			stale = &row
+			return false
 		}
-		if s := h.beside(snap, job, row, now, claims, plain); !s.Now && (!found || s.Before(&best)) {
+		if s := h.beside(o.snap, job, row, now, claims, plain); !s.Now && (!found || s.Before(&best)) {
 			best, found = s, true
 		}
 		return true
 	})
-	return best, found
+	return best, found, stale
 }
 
 // On is Earliest for one row; false means that the row cannot take the job.
@@ -187,12 +203,6 @@ func (o *outlook) catchUp(snap *state.Snapshot, shape *state.Shape, now poise.Ti
 			o.look(row, now, line)
 			o.tree.update(row, o)
 		}
-	}
-	// An answer that is out of date is too early, never too late: a task has run
-	// longer than expected. So only the first in order has to be right.
-	for row := o.tree.win[1]; int(row) < len(o.rows) && o.rows[row].kind == timed && o.rows[row].until <= now; row = o.tree.win[1] {
-		o.look(row, now, line)
-		o.tree.update(row, o)
 	}
 }
 
