@@ -52,7 +52,7 @@ var rules = map[string]rule{
 	"host/loop":            {core: true, may: []string{"host/preempt", "host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise"}},
 	"host/shadow":          {core: true, may: []string{"host/sched", "host/balance", "host/state", "host/poise", "host/resource"}},
 	"host/journal":         {core: true, may: []string{"host/model", "host/state", "host/poise"}},
-	"host/sim":             {core: true, may: []string{"host/loop", "host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
+	"host/sim":             {core: true, may: []string{"host/preempt", "host/loop", "host/sched", "host/queue", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}, rand: true},
 	"host/workload":        {core: true, may: []string{"host/poise", "host/resource"}, pcg: true},
 	"host/advice":          {core: true, may: []string{"host/sched", "host/balance", "host/model", "host/state", "host/poise", "host/resource"}},
 	"host/sim/baseline":    {core: true, may: []string{"host/sched", "host/state", "host/poise", "host/resource"}, rand: true},

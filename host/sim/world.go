@@ -10,6 +10,7 @@ import (
 	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/preempt"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/sched"
@@ -47,6 +48,8 @@ type Config struct {
 	Explain func(*state.Job) bool
 	// Observe is called with every attempt's job and decision; may be nil.
 	Observe func(*state.Job, *poise.Decision)
+	// Preempt says whose tasks end for others, nil = nobody's.
+	Preempt *preempt.Settings
 	// Record is called with every event applied; may be nil.
 	Record func(poise.Event)
 }
@@ -103,7 +106,7 @@ func NewWorld(c *Config, q queue.Settings, nodes []poise.Node) (*World, error) {
 // worldOn makes a world of a state.
 func worldOn(c *Config, q queue.Settings, s *state.State, fleet resource.Vector) (*World, error) {
 	l, err := loop.New(s, loop.Settings{
-		Queue: q, Params: c.Params, Seen: c.Workload, Kinds: c.Kinds,
+		Queue: q, Params: c.Params, Seen: c.Workload, Kinds: c.Kinds, Preempt: c.Preempt,
 		LaneOf: func(poise.TenantID) string { return "" },
 	})
 	if err != nil {
