@@ -175,10 +175,10 @@ func (c *core) status(from binder, s engine.Status) {
 	live.unbound = 0
 	was := live.place
 	live.place.Started, live.place.Ended, live.place.State = int64(s.Started), int64(s.Ended), s.State.String()
-	if live.place.State != was.State || live.place.Started != was.Started {
-		c.batch.Placements = append(c.batch.Placements, live.place)
-	}
 	if s.State == engine.Running {
+		if live.place.State != was.State || live.place.Started != was.Started {
+			c.batch.Placements = append(c.batch.Placements, live.place)
+		}
 		if live.row.State == stateStarting {
 			live.row.State = stateRunning
 			c.keep(live)
