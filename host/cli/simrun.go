@@ -161,7 +161,7 @@ func runOne(
 	e.policy.Seed += uint64(seed)
 	o.setTies(&e.policy)
 	config := sim.Config{
-		Policy: e.policy, Tenants: w.tenants, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
+		Policy: e.policy, Tenants: w.tenants, Reservations: o.reserve, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
 	if len(x.names) == 0 {

@@ -17,7 +17,7 @@ import (
 func CSV(w io.Writer, results []*sim.Result) error {
 	measures := append(commonMeasures(), inflateMeasures(nil)...)
 	measures = append(measures, measure{key: "end_percent", of: endPercent})
-	measures = append(measures, replayMeasures()...)
+	measures = append(append(measures, replayMeasures()...), happenedMeasures()...)
 	measures = append(measures,
 		measure{key: "rows_looked_at", of: func(r *sim.Result) float64 { return float64(r.RowsLookedAt) }},
 		measure{key: "attempts", of: count(func(r *sim.Result) int { return r.Attempts })},

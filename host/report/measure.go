@@ -121,12 +121,39 @@ func inflateMeasures(results []*sim.Result) []measure {
 	return list
 }
 
+// orNone is NaN for a figure of 0 that is none.
+func orNone(v float64) float64 {
+	if v == 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+// happenedMeasures stand in CSV alone.
+func happenedMeasures() []measure {
+	count := func(of func(*sim.ReplayResult) int) func(*sim.Result) float64 {
+		return replayed(func(r *sim.ReplayResult) float64 { return float64(of(r)) })
+	}
+	return []measure{
+		{key: "cpu_percent", of: replayed(func(r *sim.ReplayResult) float64 { return r.CPU })},
+		{key: "memory_percent", of: replayed(func(r *sim.ReplayResult) float64 { return r.Memory })},
+		{key: "gangs_started", of: count(func(r *sim.ReplayResult) int { return r.Gangs })},
+		{key: "preemptions", of: count(func(r *sim.ReplayResult) int { return r.Preempted })},
+		{key: "deadlines_missed", of: count(func(r *sim.ReplayResult) int { return r.Missed })},
+		{key: "reservations", of: count(func(r *sim.ReplayResult) int { return r.Reservations })},
+		{key: "reservations_kept", of: count(func(r *sim.ReplayResult) int { return r.Kept })},
+		{key: "reservations_late", of: count(func(r *sim.ReplayResult) int { return r.Late })},
+	}
+}
+
 func replayMeasures() []measure {
 	return []measure{
 		{"pending", "pending", 0, -1, replayed(func(r *sim.ReplayResult) float64 { return float64(r.Pending) })},
 		{"mean wait s", "mean_wait_seconds", 1, -1, replayed(func(r *sim.ReplayResult) float64 { return r.MeanWait })},
 		{"p99 wait s", "p99_wait_seconds", 1, -1, replayed(func(r *sim.ReplayResult) float64 { return r.P99Wait })},
 		{"waited", "waited", 0, -1, replayed(func(r *sim.ReplayResult) float64 { return float64(r.Waited) })},
+		{"slowdown", "slowdown", 2, -1, replayed(func(r *sim.ReplayResult) float64 { return r.Slowdown })},
+		{"fairness", "fairness", 3, 1, replayed(func(r *sim.ReplayResult) float64 { return orNone(r.Fairness) })},
 		{"load %", "load_percent", 2, 0, replayed(func(r *sim.ReplayResult) float64 { return r.Load })},
 		{"alloc %", "alloc_percent", 2, 1, replayed(func(r *sim.ReplayResult) float64 { return r.Alloc })},
 		{"imbalance", "imbalance", 4, -1, replayed(func(r *sim.ReplayResult) float64 { return r.Imbalance })},

@@ -33,6 +33,12 @@ func Summary(w io.Writer, r *sim.Result) error {
 	if err := writeTenants(w, r.Replay.Tenants); err != nil {
 		return err
 	}
+	if err := writeSizes(w, r.Replay); err != nil {
+		return err
+	}
+	if err := writeHappened(w, r.Replay); err != nil {
+		return err
+	}
 	if err := writeWaiting(w, r.Replay.Waiting); err != nil {
 		return err
 	}
@@ -44,10 +50,51 @@ func tenths(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 func writeTenants(w io.Writer, tenants []sim.TenantUse) error {
 	g := grid{indent: "  ", left: 1}
-	g.add("tenant", "jobs", "placed", "waiting", "mean wait s")
+	g.add("tenant", "jobs", "placed", "waiting", "mean wait s", "p99 wait s", "slowdown", "share %")
 	for i := range tenants {
 		t := &tenants[i]
-		g.add(plain(string(t.Tenant)), strconv.Itoa(t.Jobs), strconv.Itoa(t.Placed), strconv.Itoa(t.Jobs-t.Placed), tenths(t.MeanWait))
+		g.add(plain(string(t.Tenant)), strconv.Itoa(t.Jobs), strconv.Itoa(t.Placed), strconv.Itoa(t.Jobs-t.Placed),
+			tenths(t.MeanWait), tenths(t.P99Wait), number(t.Slowdown, 2), tenths(100*t.Share))
+	}
+	g.add()
+	return g.write(w)
+}
+
+// writeSizes says how small and large jobs fared, where there are both.
+func writeSizes(w io.Writer, r *sim.ReplayResult) error {
+	if len(r.Sizes) < 2 {
+		return nil
+	}
+	g := grid{indent: "  ", left: 1}
+	g.add("size", "jobs", "placed", "waiting", "mean wait s", "p99 wait s", "slowdown")
+	for i := range r.Sizes {
+		u := &r.Sizes[i]
+		g.add(u.Size, strconv.Itoa(u.Jobs), strconv.Itoa(u.Placed), strconv.Itoa(u.Jobs-u.Placed), tenths(u.MeanWait), tenths(u.P99Wait), number(u.Slowdown, 2))
+	}
+	g.add()
+	return g.write(w)
+}
+
+// writeHappened says what came about beside placements, where something did.
+func writeHappened(w io.Writer, r *sim.ReplayResult) error {
+	g := grid{indent: "  ", left: 1}
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"gangs started", r.Gangs},
+		{"tasks that made room", r.Preempted},
+		{"deadlines missed", r.Missed},
+		{"reservations", r.Reservations},
+		{"started by the time promised", r.Kept},
+		{"started later than promised", r.Late},
+	} {
+		if f.n > 0 {
+			g.add(f.name, strconv.Itoa(f.n))
+		}
+	}
+	if len(g.rows) == 0 {
+		return nil
 	}
 	g.add()
 	return g.write(w)

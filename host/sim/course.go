@@ -18,11 +18,11 @@ type course struct {
 
 // watcher is told what happens in a course.
 type watcher interface {
+	happened(ev poise.Event)
 	attempted(s *loop.Settled)
 	started(j *state.Job, t *task)
-	preempted(b poise.JobPreempted)
-	stopped(id poise.JobID, t *task)
-	missed(j *state.Job, at poise.Time) // the deadline of a job that waits
+	stopped(id poise.JobID, tenant poise.TenantID, t *task)
+	missed(j *state.Job, at poise.Time) // its deadline
 }
 
 func newCourse(w *World, now poise.Time, see watcher) *course {
@@ -59,10 +59,10 @@ func (c *course) finish() error {
 func (c *course) over() error {
 	for _, id := range c.loop.Over(c.now) {
 		var body poise.Body = poise.JobFinished{Job: id}
-		if j := c.state().Job(id); j.Waiting() {
+		if c.state().Job(id).Waiting() {
 			body = poise.JobWithdrawn{Job: id}
-			c.see.missed(j, c.now)
 		}
+		c.see.missed(c.state().Job(id), c.now)
 		if err := c.apply(c.now, body); err != nil {
 			return err
 		}
@@ -96,6 +96,7 @@ func (c *course) runs(j *state.Job) poise.Span {
 
 // follow does what an event means for the tasks that run.
 func (c *course) follow(ev poise.Event) {
+	c.see.happened(ev)
 	switch b := ev.Body.(type) {
 	case poise.JobPlaced:
 		c.start(&b.Placement, ev.At)
@@ -105,7 +106,6 @@ func (c *course) follow(ev poise.Event) {
 		}
 	case poise.JobPreempted:
 		c.tasks.yield(c.state().Job(b.Job), max(b.Until, ev.At))
-		c.see.preempted(b)
 	case poise.JobFinished:
 		c.stop(b.Job)
 	case poise.JobRequeued:
@@ -121,5 +121,5 @@ func (c *course) start(p *poise.Placement, at poise.Time) {
 
 func (c *course) stop(id poise.JobID) {
 	stopped := c.tasks.stop(id)
-	c.see.stopped(id, &stopped)
+	c.see.stopped(id, stopped.tenant, &stopped)
 }

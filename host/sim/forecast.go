@@ -185,13 +185,14 @@ func (f *forecast) started(j *state.Job, t *task) {
 	f.starts = append(f.starts, j.ID)
 }
 
-func (f *forecast) preempted(b poise.JobPreempted) {
-	if e := f.waits[b.By]; e != nil && !e.Placed {
+func (f *forecast) happened(ev poise.Event) {
+	b, ok := ev.Body.(poise.JobPreempted)
+	if e := f.waits[b.By]; ok && e != nil && !e.Placed {
 		e.Preempts = append(e.Preempts, b.Job)
 	}
 }
 
-func (f *forecast) stopped(poise.JobID, *task) {}
+func (f *forecast) stopped(poise.JobID, poise.TenantID, *task) {}
 
 func (f *forecast) missed(j *state.Job, at poise.Time) {
 	if e := f.waits[j.ID]; e != nil && !e.Placed {

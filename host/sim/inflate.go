@@ -123,6 +123,7 @@ func inflateError(detail string) error {
 // reports how full the fleet was as demand arrived. Under the tie rule
 // Published the policy takes the order of the arrival list.
 func RunInflate(c Config, nodes []poise.Node, list *Inflated) (*Result, error) {
+	c.Reservations, c.Patience, c.Preempt = 0, 0, nil
 	if c.Policy.Ties == sched.Published {
 		c.Policy.Order = list.Order
 	}

@@ -53,8 +53,8 @@ func RunReplay(c Config, q queue.Settings, nodes []poise.Node, arrivals []Arriva
 // times.
 func newReplay(w *World, arrivals []Arrival, from, to poise.Time) *replay {
 	r := &replay{m: newMetrics(w)}
-	r.t = newTimeline(from, to, r.m.fleet)
 	r.course = newCourse(w, 0, r)
+	r.t = newTimeline(from, to, r.m.fleet, r.runs)
 	for i := range arrivals {
 		if a := &arrivals[i]; a.Took != 0 && a.Took != a.Job.RunTime {
 			r.took[a.Job.ID] = a.Took
@@ -63,11 +63,13 @@ func newReplay(w *World, arrivals []Arrival, from, to poise.Time) *replay {
 	return r
 }
 
+func (r *replay) happened(ev poise.Event)            { r.t.happened.follow(ev) }
 func (r *replay) attempted(s *loop.Settled)          { r.m.attempt(r.state(), s) }
 func (r *replay) started(j *state.Job, t *task)      { r.t.start(j, t) }
-func (r *replay) stopped(_ poise.JobID, t *task)     { r.t.stop(t) }
-func (r *replay) preempted(poise.JobPreempted)       {}
-func (r *replay) missed(j *state.Job, at poise.Time) { r.t.wait(j, at) }
+func (r *replay) missed(j *state.Job, at poise.Time) { r.t.miss(j, at) }
+func (r *replay) stopped(id poise.JobID, tenant poise.TenantID, t *task) {
+	r.t.stop(id, tenant, t)
+}
 
 // checkAfter refuses a job that comes after one that arrives later or never.
 func checkAfter(arrivals []Arrival) error {
@@ -122,7 +124,7 @@ func (r *replay) run(arrivals []Arrival) error {
 				return err
 			}
 			r.m.arrive(j)
-			r.t.arrive(j, r.runs(j))
+			r.t.arrive(j)
 		}
 		if err := r.over(); err != nil {
 			return err

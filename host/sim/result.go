@@ -50,16 +50,26 @@ type ReplayResult struct {
 	MeanWait float64 `json:"mean_wait_seconds"`
 	P99Wait  float64 `json:"p99_wait_seconds"`
 	Waited   int     `json:"waited"` // jobs that did not start at once
+	// Slowdown is the mean bounded slowdown of those jobs that have a run time:
+	// (wait + run) / run, a run counting as 10 s at least.
+	Slowdown float64 `json:"slowdown"`
+	// Fairness is Jain's index of the dominant shares by weight of the tenants of
+	// whom jobs wait, mean over the time in which these are several; 0 = never.
+	Fairness float64 `json:"fairness,omitempty"`
+	Happened
 	// Load and allocation over the time from the first arrival to the last, in
 	// percent of the fleet's devices, or of its cpu where it has no devices.
 	Load       float64 `json:"load_percent"`
 	Alloc      float64 `json:"alloc_percent"`
+	CPU        float64 `json:"cpu_percent"`
+	Memory     float64 `json:"memory_percent"`
 	Imbalance  float64 `json:"imbalance"` // mean over nodes and time of |u_cpu - u_memory|/2
 	EmptyNodes float64 `json:"empty_nodes"`
 	// Stranded devices at the end: free, but no kind of device job that has
 	// arrived could use them.
 	Stranded float64     `json:"stranded_devices"`
 	Tenants  []TenantUse `json:"tenants"`
+	Sizes    []SizeUse   `json:"sizes"`
 	Waiting  []Waiting   `json:"waiting,omitempty"`
 	Series   []Point     `json:"-"`
 }
@@ -71,6 +81,10 @@ type TenantUse struct {
 	Jobs     int            `json:"jobs"`
 	Placed   int            `json:"placed"`
 	MeanWait float64        `json:"mean_wait_seconds"` // a job that still waits counts up to the end
+	P99Wait  float64        `json:"p99_wait_seconds"`
+	Slowdown float64        `json:"slowdown"`
+	Share    float64        `json:"share"` // mean dominant share over time, 0 to 1
+	Shares   []float64      `json:"-"`     // at each point of the series
 }
 
 // Waiting is the jobs of one shape that still wait at the end, and why.

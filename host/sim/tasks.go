@@ -22,6 +22,7 @@ type task struct {
 	ends    bool // at end; else it does not
 	yields  bool // it has not done its work at end, and waits again
 	holds   resource.Vector
+	tenant  poise.TenantID
 }
 
 func newTasks() tasks { return tasks{running: map[poise.JobID]task{}} }
@@ -29,7 +30,7 @@ func newTasks() tasks { return tasks{running: map[poise.JobID]task{}} }
 // start notes that a job runs from a time on for a span. One of 0, or one beyond
 // the end of time, does not end.
 func (t *tasks) start(j *state.Job, at poise.Time, span poise.Span) task {
-	started := task{at: at, end: at + poise.Time(span), holds: requestOf(j.Shape)}
+	started := task{at: at, end: at + poise.Time(span), holds: requestOf(j.Shape), tenant: j.Tenant}
 	started.ends = started.end > at
 	t.running[j.ID] = started
 	if started.ends {

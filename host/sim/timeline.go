@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -19,32 +19,46 @@ const samplesPerRun = 500
 type timeline struct {
 	from, to, now poise.Time
 	fleet, used   resource.Vector
-	waits         []poise.Span // of the jobs that started
+	all           spread
+	sizes         [len(sizes)]spread
 	tenants       map[poise.TenantID]*tenantUse
+	again         map[poise.JobID]bool // that ran and wait again
+	runs          func(*state.Job) poise.Span
 
-	demandTime, usedTime float64 // milli-units times milliseconds
-	sampled              int
-	imbalance, empty     float64
-	series               []Point
+	demandTime float64   // milli-units times milliseconds
+	usedTime   []float64 // the same, by dimension
+	sampled    int
+	imbalance  float64
+	empty      float64
+	series     []Point
+	fairness   fairness
+	happened   happenings
 }
 
 // tenantUse is a TenantUse in the making.
 type tenantUse struct {
 	TenantUse
-	waits int // how many jobs MeanWait, the sum until result, is of
+	spread
+	waiting int // how many of its jobs wait now
 }
 
-func newTimeline(from, to poise.Time, fleet resource.Vector) *timeline {
-	return &timeline{from: from, to: to, now: from, fleet: fleet, used: newTotals(), tenants: map[poise.TenantID]*tenantUse{}}
-}
-
-// scarce picks what load and allocation are measured in.
-func (t *timeline) scarce(a resource.Vector) int64 {
-	if t.fleet[devicesDim] > 0 {
-		return a[devicesDim]
+func newTimeline(from, to poise.Time, fleet resource.Vector, runs func(*state.Job) poise.Span) *timeline {
+	return &timeline{
+		from: from, to: to, now: from, fleet: fleet, used: newTotals(), usedTime: make([]float64, devicesDim+1),
+		tenants: map[poise.TenantID]*tenantUse{}, again: map[poise.JobID]bool{}, runs: runs,
+		happened: happenings{promised: map[poise.JobID]poise.Time{}},
 	}
-	return a[resource.CPU]
 }
+
+// scarceDim picks what load and allocation are measured in.
+func (t *timeline) scarceDim() int {
+	if t.fleet[devicesDim] > 0 {
+		return devicesDim
+	}
+	return resource.CPU
+}
+
+func (t *timeline) scarce(a resource.Vector) int64 { return a[t.scarceDim()] }
 
 // advance accounts for the time up to now, in which nothing changed.
 func (t *timeline) advance(w *World, now poise.Time) {
@@ -53,16 +67,20 @@ func (t *timeline) advance(w *World, now poise.Time) {
 		if at >= now {
 			break
 		}
-		t.sample(w.state().View(), at)
+		t.sample(w.state(), at)
 	}
 	if now > t.now {
-		t.usedTime += float64(float64(t.scarce(t.used)) * float64(now-t.now))
+		for dim := range t.usedTime {
+			t.usedTime[dim] += float64(float64(t.used[dim]) * float64(now-t.now))
+		}
 		t.now = now
 	}
 }
 
-func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
+func (t *timeline) sample(s *state.State, at poise.Time) {
+	snap := s.View()
 	t.sampled++
+	t.fairness.sample(s, t.tenants)
 	imbalance, empty := 0.0, 0
 	for row := range uint32(snap.Rows()) {
 		if snap.Running(row) == 0 {
@@ -81,70 +99,111 @@ func (t *timeline) sample(snap *state.Snapshot, at poise.Time) {
 }
 
 // arrive counts the job's demand: its request for its run time, cut at the end.
-func (t *timeline) arrive(j *state.Job, runs poise.Span) {
-	if t.tenants[j.Tenant] == nil {
-		t.tenants[j.Tenant] = &tenantUse{TenantUse: TenantUse{Tenant: j.Tenant}}
+func (t *timeline) arrive(j *state.Job) {
+	holds, runs := requestOf(j.Shape), t.runs(j)
+	use := t.tenants[j.Tenant]
+	if use == nil {
+		// It had nothing at the samples so far.
+		use = &tenantUse{TenantUse: TenantUse{Tenant: j.Tenant, Shares: make([]float64, t.sampled)}}
+		t.tenants[j.Tenant] = use
 	}
-	t.tenants[j.Tenant].Jobs++
+	use.jobs++
+	use.waiting++
+	t.sizes[sizeOf(holds)].jobs++
 	end := t.to
 	if own := j.Submitted + poise.Time(runs); own > j.Submitted { // as when it starts
 		end = min(end, own)
 	}
 	if begin := max(j.Submitted, t.from); end > begin {
-		t.demandTime += float64(float64(t.scarce(requestOf(j.Shape))) * float64(end-begin))
+		t.demandTime += float64(float64(t.scarce(holds)) * float64(end-begin))
 	}
 }
 
 func (t *timeline) start(j *state.Job, started *task) {
 	t.used.Add(started.holds) // a part of the fleet's totals, which fit
-	t.tenants[j.Tenant].Placed++
+	t.tenants[j.Tenant].waiting--
+	if t.again[j.ID] {
+		delete(t.again, j.ID)
+		return
+	}
+	t.tenants[j.Tenant].placed++
+	t.sizes[sizeOf(started.holds)].placed++
 	t.wait(j, started.at)
 }
 
-// wait counts the time that a job has waited until now.
+// wait counts the time that a job has waited until it started, or now.
 func (t *timeline) wait(j *state.Job, now poise.Time) {
-	if j.Submitted < t.from {
+	if j.Submitted < t.from || t.again[j.ID] {
 		return
 	}
-	wait, use := poise.Span(now-j.Submitted), t.tenants[j.Tenant]
-	t.waits = append(t.waits, wait)
-	use.waits++
-	use.MeanWait += wait.Seconds()
+	wait, run := poise.Span(now-j.Submitted), t.runs(j)
+	for _, of := range []*spread{&t.all, &t.tenants[j.Tenant].spread, &t.sizes[sizeOf(requestOf(j.Shape))]} {
+		of.wait(wait, run)
+	}
 }
 
-func (t *timeline) stop(stopped *task) { t.used.Sub(stopped.holds) }
+// stop takes a task from what is used; one that was to make room waits again.
+func (t *timeline) stop(id poise.JobID, tenant poise.TenantID, stopped *task) {
+	t.used.Sub(stopped.holds)
+	if stopped.yields {
+		t.again[id] = true
+		t.tenants[tenant].waiting++
+	}
+}
+
+// miss counts a deadline that came first.
+func (t *timeline) miss(j *state.Job, at poise.Time) {
+	t.happened.Missed++
+	if j.Waiting() {
+		t.wait(j, at)
+		t.tenants[j.Tenant].waiting--
+	}
+}
 
 func (t *timeline) result(w *World) *ReplayResult {
-	pending := 0
-	for _, j := range w.state().Waiting() {
+	waiting := w.state().Waiting()
+	for _, j := range waiting {
 		t.wait(j, t.to)
-		pending++
 	}
-	slices.Sort(t.waits)
-	sum, waited := 0.0, 0
-	for _, wait := range t.waits {
-		sum += wait.Seconds()
+	r := &ReplayResult{
+		Pending: len(waiting), Imbalance: t.imbalance / float64(max(t.sampled, 1)), EmptyNodes: t.empty / float64(max(t.sampled, 1)),
+		Stranded: stranded(w.state()), Series: t.series, Happened: t.happened.Happened,
+	}
+	for _, wait := range t.all.waits {
 		if wait > 0 {
-			waited++
+			r.Waited++
 		}
 	}
-	tenants := make([]TenantUse, 0, len(t.tenants))
-	for _, use := range t.tenants {
-		use.MeanWait /= float64(max(use.waits, 1))
-		tenants = append(tenants, use.TenantUse)
+	r.MeanWait, r.P99Wait, r.Slowdown = t.all.figures()
+	for _, id := range slices.Sorted(maps.Keys(t.tenants)) {
+		use := t.tenants[id]
+		use.Jobs, use.Placed = use.jobs, use.placed
+		use.MeanWait, use.P99Wait, use.Slowdown = use.figures()
+		for _, share := range use.Shares {
+			use.Share += share / float64(len(use.Shares))
+		}
+		r.Tenants = append(r.Tenants, use.TenantUse)
 	}
-	slices.SortFunc(tenants, func(a, b TenantUse) int { return cmp.Compare(a.Tenant, b.Tenant) })
-	whole := float64(t.scarce(t.fleet)) * float64(t.to-t.from)
-	if whole == 0 {
-		whole = 1
+	for i := range t.sizes {
+		if of := &t.sizes[i]; of.jobs > 0 {
+			use := SizeUse{Size: sizes[i], Jobs: of.jobs, Placed: of.placed}
+			use.MeanWait, use.P99Wait, use.Slowdown = of.figures()
+			r.Sizes = append(r.Sizes, use)
+		}
 	}
-	samples := float64(max(t.sampled, 1))
-	return &ReplayResult{
-		Pending: pending, MeanWait: sum / float64(max(len(t.waits), 1)), Waited: waited, P99Wait: quantile(t.waits, 99).Seconds(),
-		Load: 100 * t.demandTime / whole, Alloc: 100 * t.usedTime / whole,
-		Imbalance: t.imbalance / samples, EmptyNodes: t.empty / samples,
-		Stranded: stranded(w.state()), Tenants: tenants, Series: t.series,
+	if t.fairness.samples > 0 {
+		r.Fairness = t.fairness.jain / float64(t.fairness.samples)
 	}
+	part := func(time float64, dim int) float64 {
+		whole := float64(t.fleet[dim]) * float64(t.to-t.from)
+		if whole == 0 {
+			return 0
+		}
+		return 100 * time / whole
+	}
+	r.Load, r.Alloc = part(t.demandTime, t.scarceDim()), part(t.usedTime[t.scarceDim()], t.scarceDim())
+	r.CPU, r.Memory = part(t.usedTime[resource.CPU], resource.CPU), part(t.usedTime[resource.Memory], resource.Memory)
+	return r
 }
 
 // quantile gives the smallest wait that so many percent of all do not exceed.

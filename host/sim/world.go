@@ -32,6 +32,11 @@ type Config struct {
 	Policy  sched.Policy
 	Tenants []poise.Tenant // in any order; jobs may name others too
 	Params  balance.Params
+	// Reservations, Patience and Preempt are those of loop.Settings; the published
+	// experiment, which tries each job once, knows none of them.
+	Reservations int
+	Patience     poise.Span
+	Preempt      *preempt.Settings
 	// HalfLife of the demand counts in arrivals; 0 keeps all.
 	HalfLife float64
 	// Workload holds the demand counts to build profiles from instead of those
@@ -48,8 +53,6 @@ type Config struct {
 	Explain func(*state.Job) bool
 	// Observe is called with every attempt's job and decision; may be nil.
 	Observe func(*state.Job, *poise.Decision)
-	// Preempt says whose tasks end for others, nil = nobody's.
-	Preempt *preempt.Settings
 	// Record is called with every event applied; may be nil.
 	Record func(poise.Event)
 }
@@ -106,8 +109,9 @@ func NewWorld(c *Config, q queue.Settings, nodes []poise.Node) (*World, error) {
 // worldOn makes a world of a state.
 func worldOn(c *Config, q queue.Settings, s *state.State, fleet resource.Vector) (*World, error) {
 	l, err := loop.New(s, loop.Settings{
-		Queue: q, Params: c.Params, Seen: c.Workload, Kinds: c.Kinds, Preempt: c.Preempt,
-		LaneOf: func(poise.TenantID) string { return "" },
+		Queue: q, Params: c.Params, Seen: c.Workload, Kinds: c.Kinds,
+		LaneOf:       func(poise.TenantID) string { return "" },
+		Reservations: c.Reservations, Patience: c.Patience, Preempt: c.Preempt,
 	})
 	if err != nil {
 		return nil, err
