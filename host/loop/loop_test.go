@@ -33,6 +33,7 @@ type driver struct {
 	again int     // decisions that were overtaken
 	owned bool    // the tenant "own" has a lane of its own
 
+	seen    func(poise.Body)      // told of every event, may be nil
 	placing func(poise.Placement) // what to check before each placement, may be nil
 }
 
@@ -78,6 +79,9 @@ func (d *driver) apply(body poise.Body) {
 	d.index++
 	if err := d.loop.Apply(poise.Event{Index: d.index, At: d.now, Body: body}); err != nil {
 		d.t.Fatal(err)
+	}
+	if d.seen != nil {
+		d.seen(body)
 	}
 }
 

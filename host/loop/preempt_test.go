@@ -287,10 +287,15 @@ func TestPreemption(t *testing.T) {
 func (e *ender) gang(tenant string, size, least int32, cpu int64) {
 	e.t.Helper()
 	e.jobs++
+	e.namedGang(fmt.Sprint("g", e.jobs), tenant, size, least, cpu)
+}
+
+func (e *ender) namedGang(name, tenant string, size, least int32, cpu int64) {
+	e.t.Helper()
 	for i := range size {
 		e.apply(poise.JobSubmitted{Job: poise.Job{
-			ID: poise.JobID(fmt.Sprintf("g%d-%d", e.jobs, i)), Name: "g", Tenant: poise.TenantID(tenant), Tasks: size,
-			Gang:    &poise.Gang{ID: fmt.Sprint("g", e.jobs), Size: size, Min: least, Index: i},
+			ID: poise.JobID(fmt.Sprintf("%s-%d", name, i)), Name: "g", Tenant: poise.TenantID(tenant), Tasks: size,
+			Gang:    &poise.Gang{ID: name, Size: size, Min: least, Index: i},
 			Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: cpu}}},
 		}})
 	}
@@ -309,7 +314,13 @@ func checkClaim(t *rapid.T, l *Loop, s *preempt.Settings, claim []poise.JobPreem
 		}
 		return ids
 	}
-	above, taken := path(by.Tenant), map[poise.TenantID]int64{}
+	above, taken, leaving := path(by.Tenant), map[poise.TenantID]int64{}, map[poise.TenantID]int64{}
+	for _, j := range st.Leaving() {
+		cpu, _ := j.Shape.Request.Amounts.Find("cpu")
+		for _, id := range path(j.Tenant) {
+			leaving[id] += cpu
+		}
+	}
 	rooms, victims := map[uint32]int64{}, map[poise.JobID]bool{}
 	for _, b := range claim {
 		v := st.Job(b.Job)
@@ -344,7 +355,7 @@ func checkClaim(t *rapid.T, l *Loop, s *preempt.Settings, claim []poise.JobPreem
 	}
 	for id, cpu := range taken {
 		if known := st.Policies().Tenant(id); known != nil && known.Quota("cpu") != nil {
-			if q := known.Quota("cpu"); q.Guaranteed > 0 && st.Used(id, "cpu")-cpu < q.Guaranteed {
+			if q := known.Quota("cpu"); q.Guaranteed > 0 && st.Used(id, "cpu")-leaving[id]-cpu < q.Guaranteed {
 				t.Fatalf("%s holds %d, of which %d end, and is guaranteed %d", id, st.Used(id, "cpu"), cpu, q.Guaranteed)
 			}
 		}

@@ -32,15 +32,20 @@ func victimOf(s *state.State, j *state.Job, now poise.Time) *victim {
 	}
 	for _, each := range v.jobs {
 		v.lost += max(0, poise.Span(now-each.Task().Placed))
-		each.Task().Holds(func(resource, name string, value int64) {
-			if i := slices.IndexFunc(v.takes, func(a amount) bool { return a.name == name }); i >= 0 {
-				v.takes[i].value += value
-			} else {
-				v.takes = append(v.takes, amount{resource, name, value})
-			}
-		})
+		v.count(each)
 	}
 	return v
+}
+
+// count adds what a job's task holds.
+func (v *victim) count(j *state.Job) {
+	j.Task().Holds(func(resource, name string, value int64) {
+		if i := slices.IndexFunc(v.takes, func(a amount) bool { return a.name == name }); i >= 0 {
+			v.takes[i].value += value
+		} else {
+			v.takes = append(v.takes, amount{resource, name, value})
+		}
+	})
 }
 
 // covers says whether all that end with another victim end with this one.
@@ -79,6 +84,11 @@ func newAccount(s *state.State, settings *Settings, members []*state.Job, now po
 	a.path = pathOf(s, a.head.Tenant)
 	for _, id := range a.path {
 		a.within = append(a.within, s.Within(id, a.job))
+	}
+	for _, j := range s.Leaving() { // their tenants hold less soon
+		v := &victim{jobs: []*state.Job{j}}
+		v.count(j)
+		a.take(v, 1)
 	}
 	return a
 }

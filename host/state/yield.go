@@ -193,3 +193,13 @@ func (s *State) under(id, above poise.TenantID) bool {
 
 // Extras is the number of extra members of gangs that run.
 func (s *State) Extras() int { return s.extras }
+
+// Leaving gives all jobs that run and make room for others, by arrival.
+func (s *State) Leaving() []*Job {
+	var all []*Job
+	for by := range s.yields {
+		all = append(all, s.Yielding(by)...)
+	}
+	slices.SortFunc(all, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
+}
