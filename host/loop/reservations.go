@@ -31,6 +31,7 @@ func (l *Loop) UseReservations(n int, patience poise.Span) {
 		return
 	}
 	l.settings.Reservations, l.settings.Patience = n, patience
+	l.round.valid = false
 	for _, of := range l.lists {
 		of.queue.TryAll()
 	}
