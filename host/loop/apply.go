@@ -51,7 +51,9 @@ func (l *Loop) Apply(ev poise.Event) error {
 			return err
 		}
 	case poise.ReservationMade:
-		return l.apart(l.state.Job(b.Job))
+		if err := l.apart(l.state.Job(b.Job)); err != nil {
+			return err
+		}
 	case poise.JobWithdrawn:
 		if of := l.lists[tenant]; of != nil {
 			of.queue.Remove(b.Job)
