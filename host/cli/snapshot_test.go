@@ -124,6 +124,7 @@ func TestPlanOnSnapshot(t *testing.T) {
 	f("t", want, "idle-balance")
 	f("u", want, "dotproduct")
 	out, _, _ := runPoise("plan", "--snapshot", name, jobs)
+	golden(t, "plan_snapshot", out)
 	for _, line := range []string{"ORDER  JOB ", "1      high", "cpu)"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%s\nexpected %q", out, line)

@@ -62,7 +62,7 @@ func (s *section) zoom(lines []series, xHi float64) *chart {
 	return c
 }
 
-// replayCharts draws the allocation over time and the waits.
+// replayCharts draws the allocation over time, the waits, and the tenants' shares.
 func (s *section) replayCharts(lines []series, xHi float64) []drawing {
 	unit, per := "hours", 1.0
 	switch {
@@ -87,7 +87,7 @@ func (s *section) replayCharts(lines []series, xHi float64) []drawing {
 	if over.yLo == over.yHi {
 		over.yHi += step
 	}
-	return []drawing{over.draw(chartWidth), s.waits()}
+	return append([]drawing{over.draw(chartWidth), s.waits()}, s.shares(unit, per, xHi)...)
 }
 
 // waits draws the mean wait of each policy.

@@ -27,10 +27,10 @@ func (s *section) tenants() sheet {
 	if len(names) < 2 {
 		return sheet{}
 	}
-	t := sheet{Head: []string{"policy", "tenant", "jobs", "placed", "mean wait s"}}
+	t := sheet{Head: []string{"policy", "tenant", "jobs", "placed", "mean wait s", "p99 wait s", "slowdown", "share %"}}
 	for _, name := range names {
 		for i, f := range s.families {
-			var jobs, placed, wait []float64
+			var jobs, placed, wait, p99, slow, share []float64
 			for _, r := range f.runs {
 				if r.Replay == nil {
 					continue
@@ -38,6 +38,7 @@ func (s *section) tenants() sheet {
 				for _, u := range r.Replay.Tenants {
 					if u.Tenant == name {
 						jobs, placed, wait = append(jobs, float64(u.Jobs)), append(placed, float64(u.Placed)), append(wait, u.MeanWait)
+						p99, slow, share = append(p99, u.P99Wait), append(slow, u.Slowdown), append(share, 100*u.Share)
 					}
 				}
 			}
@@ -47,6 +48,9 @@ func (s *section) tenants() sheet {
 				{Text: number(statOf(jobs).mean, 0)},
 				{Text: number(statOf(placed).mean, 0)},
 				{Text: number(statOf(wait).mean, 1)},
+				{Text: number(statOf(p99).mean, 1)},
+				{Text: number(statOf(slow).mean, 2)},
+				{Text: number(statOf(share).mean, 1)},
 			}})
 		}
 	}
