@@ -25,7 +25,7 @@ func newSimGenerate(s Streams) *cobra.Command {
 		Use:   "generate [flags]",
 		Short: "Make a synthetic workload from a seed",
 		Long: "Make a synthetic workload from a seed: arrivals in daily waves, log-normal run times, tenants of different\n" +
-			"load, arrays, chains, and run times declared too long or not at all. The same flags give the same jobs\n" +
+			"load, arrays, chains, gangs, and run times declared too long or not at all. The same flags give the same jobs\n" +
 			"on every machine. A file that ends in .swf is written in the Standard Workload Format, any other in YAML.",
 		Example: "  poise sim generate --seed 1 --jobs 2000 -o jobs.yaml\n" +
 			"  poise sim run --nodes examples/fleets/mixed.yaml --jobs jobs.yaml --mode replay",
@@ -47,7 +47,7 @@ func newSimGenerate(s Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&spec.Seed, "seed", spec.Seed, "seed of everything that is drawn")
-	f.IntVar(&spec.Jobs, "jobs", spec.Jobs, "how many jobs, members of arrays and chains counted")
+	f.IntVar(&spec.Jobs, "jobs", spec.Jobs, "how many jobs, members of arrays, chains and gangs counted")
 	f.DurationVar(&span, "span", span, "the time in which they come")
 	f.IntVar(&spec.Tenants, "tenants", spec.Tenants, "how many tenants; the i-th brings a part in proportion to 1/i")
 	f.Float64Var(&spec.Wave, "wave", spec.Wave, "how far the rate of arrivals swings over a day: 0 = not, 1 = to nothing at two in the night")
@@ -57,6 +57,7 @@ func newSimGenerate(s Streams) *cobra.Command {
 	f.Float64Var(&spec.Undeclared, "undeclared", spec.Undeclared, "part of the jobs that declare no run time")
 	f.Float64Var(&spec.Arrays, "arrays", spec.Arrays, "part of the arrivals that bring 2 to 50 equal jobs")
 	f.Float64Var(&spec.Chains, "chains", spec.Chains, "part of the arrivals that bring 2 to 10 jobs, each after the one before")
+	f.Float64Var(&spec.Gangs, "gangs", spec.Gangs, "part of the arrivals that bring a gang of 2 to 32 tasks, of which a quarter starts with half of them")
 	f.StringArrayVar(&classes, "class", nil, "a size of job in place of the five there are, such as share=10,cpu=4,memory=16Gi,gpu=1; repeatable")
 	f.StringVarP(&output, "output", "o", "", "file to write, .yaml or .swf; without it YAML is printed")
 	return cmd

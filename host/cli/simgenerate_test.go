@@ -24,7 +24,7 @@ func TestSimGenerate(t *testing.T) {
 		}
 	}
 	out, errs, code = runPoise("sim", "run", "--nodes", exampleNodes, "--jobs", "../../examples/jobs/day.swf", "--mode", "replay")
-	if code != 0 || !strings.Contains(out, "195 placed, 5 waiting") {
+	if code != 0 || !strings.Contains(out, "211 placed, 5 waiting") {
 		t.Errorf("the example: exit %d, %q, %s", code, errs, out)
 	}
 }

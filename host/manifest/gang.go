@@ -131,8 +131,8 @@ func jobMember(o *object) *poise.Gang {
 }
 
 // addGang takes the members of a gang: job with the request of each, and a name of
-// its own.
-func (d *jobs) addGang(line int, job Job, g *gang) {
+// its own; field is what errors name.
+func (d *jobs) addGang(line int, field string, job Job, g *gang) {
 	base := job.Name
 	if g.spec.Size == 1 {
 		r := &g.roles[0]
@@ -141,7 +141,7 @@ func (d *jobs) addGang(line int, job Job, g *gang) {
 			return
 		}
 		job.Request, job.ModelText = r.request, r.modelText
-		d.add(line, "job", job, 1, 0, copyName)
+		d.add(line, field, job, 1, 0, copyName)
 		return
 	}
 	g.spec.ID, g.spec.Name = base, base
@@ -153,13 +153,13 @@ func (d *jobs) addGang(line int, job Job, g *gang) {
 		if r.name != "" {
 			names += "-" + r.name
 		}
-		for _, name := range d.names.take(&d.problems, line, "job", names, r.tasks, copyName) {
+		for _, name := range d.names.take(&d.problems, line, field, names, r.tasks, copyName) {
 			member := g.spec
 			member.Index = index
 			index++
 			job.ID, job.Name, job.Gang = poise.JobID(name), name, &member
 			if err := job.Validate(); err != nil {
-				d.invalid(line, "id", "job", err)
+				d.invalid(line, "id", field, err)
 				return
 			}
 			d.list = append(d.list, job)

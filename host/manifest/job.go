@@ -42,7 +42,8 @@ type jobs struct {
 	fields []string // in place of jobFields
 	list   []Job
 
-	tenants *[]poise.Tenant // those of the file; nil: it may declare none
+	numbers map[int64]string // first job of each number, in the Standard Workload Format
+	tenants *[]poise.Tenant  // those of the file; nil: it may declare none
 }
 
 var _ decoder = (*jobs)(nil)
@@ -109,7 +110,7 @@ func (d *jobs) document(n *yaml.Node) {
 	switch {
 	case d.count > before:
 	case members != nil:
-		d.addGang(o.lineOf("job"), job, members)
+		d.addGang(o.lineOf("job"), "job", job, members)
 	case job.Array != nil && d.fields == nil: // a run
 		array, first := job.Array, len(d.list)
 		job.Array = nil

@@ -11,10 +11,14 @@ import (
 	"github.com/poise-sched/poise/host/workload"
 )
 
-// WriteJobs writes a workload as YAML that DecodeJobs reads back, a job a line.
+// WriteJobs writes a workload as YAML that DecodeJobs reads back, a job or a gang a
+// line.
 func WriteJobs(to io.Writer, w *workload.Workload) error {
 	var b []byte
 	for i := range w.Jobs {
+		if g := w.Jobs[i].Gang; g != nil && g.Index > 0 {
+			continue // the first stands for all
+		}
 		b = appendJob(b[:0], &w.Jobs[i])
 		if _, err := to.Write(b); err != nil {
 			return err
@@ -24,7 +28,17 @@ func WriteJobs(to io.Writer, w *workload.Workload) error {
 }
 
 func appendJob(b []byte, j *workload.Job) []byte {
-	b = append(b, "--- {job: "+j.Name+", tenant: "+string(j.Tenant)...)
+	name := j.Name
+	if j.Gang != nil {
+		name = j.Gang.ID
+	}
+	b = append(b, "--- {job: "+name+", tenant: "+string(j.Tenant)...)
+	if g := j.Gang; g != nil {
+		b = append(b, ", tasks: "+strconv.Itoa(int(g.Size))...)
+		if g.Min != g.Size {
+			b = append(b, ", min_tasks: "+strconv.Itoa(int(g.Min))...)
+		}
+	}
 	span := func(field string, s poise.Span) {
 		if s > 0 {
 			b = append(b, ", "+field+": "+(time.Duration(s)*time.Millisecond).String()...)
@@ -49,9 +63,9 @@ func appendJob(b []byte, j *workload.Job) []byte {
 	return append(b, "}}\n"...)
 }
 
-// WriteSWF writes a workload in the Standard Workload Format and gives how many
-// of its jobs have devices, which that format has no place for: they are written
-// without.
+// WriteSWF writes a workload in the Standard Workload Format, a gang as one wide
+// job, and gives how many of its jobs have devices, which that format has no place
+// for: they are written without.
 func WriteSWF(to io.Writer, w *workload.Workload) (devices int, err error) {
 	header, records, devices := w.Records()
 	b := header.Append(nil)

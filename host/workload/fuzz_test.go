@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,7 @@ func FuzzParseRecord(f *testing.F) {
 			t.Fatalf("%+v and %+v, want %+v", again, fault, r)
 		}
 		if r.Ran() {
-			if n, memory, ok := r.Ask(8); ok && (n < 1 || n > 8 || memory < 0) {
+			if n, memory, ok := r.Ask(); ok && (n < 1 || memory < 0 || memory > math.MaxInt64/n) {
 				t.Fatalf("%d processors, %d bytes", n, memory)
 			}
 		}

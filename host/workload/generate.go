@@ -56,22 +56,25 @@ func Generate(s Spec) (*Workload, error) {
 	arrivals := 0
 	for len(w.Jobs) < s.Jobs {
 		first := len(w.Jobs)
-		members, chain := s.members(r)
+		members, kind := s.members(r)
 		job := Job{Job: poise.Job{
 			Tenant: w.Tenants[tenant.pick(r)].ID, Tasks: 1, Request: s.Classes[class.pick(r)].request(),
 		}}
+		job.At = poise.Time(arrivals) // which of the times, until they are known
+		if arrivals++; kind == together {
+			s.addGang(w, r, job)
+			continue
+		}
 		for range min(members, s.Jobs-first) {
-			job.At = poise.Time(arrivals) // which of the times, until they are known
 			job.Took = s.took(r)
 			job.RunTime = s.declared(r, job.Took)
-			job.Name = "job-" + strconv.Itoa(len(w.Jobs)+1)
+			job.Name = jobName(len(w.Jobs))
 			job.ID = poise.JobID(job.Name)
 			w.Jobs = append(w.Jobs, job)
-			if job.Preceding = ""; chain {
+			if job.Preceding = ""; kind == chained {
 				job.Preceding = job.Name
 			}
 		}
-		arrivals++
 	}
 	times := s.times(arrivals)
 	for i := range w.Jobs {
@@ -80,16 +83,31 @@ func Generate(s Spec) (*Workload, error) {
 	return w, nil
 }
 
-// members draws how many jobs an arrival brings, and whether they are a chain.
-func (s *Spec) members(r random) (n int, chain bool) {
-	switch kind := r.unit(); {
-	case kind < s.Arrays:
-		return 2 + r.below(maxMembers-1), false
-	case kind < s.Arrays+s.Chains:
-		return 2 + r.below(maxMembers/5-1), true
+// kind is how the jobs of an arrival belong together.
+type kind int
+
+const (
+	apart kind = iota
+	chained
+	together
+)
+
+// members draws how many jobs an arrival brings, and how they belong together; of
+// gangs addGang draws how many.
+func (s *Spec) members(r random) (n int, how kind) {
+	switch part := r.unit(); {
+	case part < s.Arrays:
+		return 2 + r.below(maxMembers-1), apart
+	case part < s.Arrays+s.Chains:
+		return 2 + r.below(maxMembers/5-1), chained
+	case part < s.Arrays+s.Chains+s.Gangs:
+		return 0, together
 	}
-	return 1, false
+	return 1, apart
 }
+
+// jobName names a job that comes behind so many.
+func jobName(behind int) string { return "job-" + strconv.Itoa(behind+1) }
 
 // took draws a run time.
 func (s *Spec) took(r random) poise.Span {

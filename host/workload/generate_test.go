@@ -94,6 +94,7 @@ func specs(t *rapid.T) Spec {
 	s.Undeclared = rapid.Float64Range(0, 1).Draw(t, "undeclared")
 	s.Arrays = rapid.Float64Range(0, 0.5).Draw(t, "arrays")
 	s.Chains = rapid.Float64Range(0, 0.5).Draw(t, "chains")
+	s.Gangs = rapid.Float64Range(0, 1-s.Arrays-s.Chains).Draw(t, "gangs")
 	return s
 }
 
@@ -137,6 +138,37 @@ func TestGenerateProperty(t *testing.T) {
 	})
 }
 
+// Gangs come whole but for the last, and a part of them starts with half; without
+// them nothing else is drawn.
+func TestGenerateGangs(t *testing.T) {
+	s := Defaults()
+	s.Gangs = 0.2
+	elastic, whole := 0, 0
+	w := made(t, s)
+	for i := 0; i < len(w.Jobs); {
+		g := w.Jobs[i].Gang
+		if g == nil {
+			i++
+			continue
+		}
+		if g.Least() < g.Size {
+			elastic++
+		} else {
+			whole++
+		}
+		for index := range g.Size {
+			j := &w.Jobs[i]
+			if j.Gang == nil || !j.Gang.Same(g) || j.Gang.Index != index || j.Tasks != g.Size || j.Took != w.Jobs[i-int(index)].Took || j.Gang.Topology != nil {
+				t.Fatalf("job %d: %+v, %+v, want member %d of %+v", i, j, j.Gang, index, g)
+			}
+			i++
+		}
+	}
+	if part := float64(elastic) / float64(elastic+whole); part < 0.15 || part > 0.35 {
+		t.Errorf("%d of %d gangs start with half, want a quarter", elastic, elastic+whole)
+	}
+}
+
 func TestSpecValidate(t *testing.T) {
 	f := func(change func(*Spec), want string) {
 		t.Helper()
@@ -154,7 +186,8 @@ func TestSpecValidate(t *testing.T) {
 	f(func(s *Spec) { s.Deviation = -1 }, "deviation: -1")
 	f(func(s *Spec) { s.Over = 0.5 }, "over: 0.5")
 	f(func(s *Spec) { s.Undeclared = 2 }, "undeclared: 2")
-	f(func(s *Spec) { s.Arrays, s.Chains = 0.6, 0.6 }, "arrays and chains: 1.2")
+	f(func(s *Spec) { s.Arrays, s.Chains = 0.6, 0.6 }, "arrays, chains and gangs: 1.2")
+	f(func(s *Spec) { s.Gangs = -1 }, "gangs: -1")
 	f(func(s *Spec) { s.Classes = nil }, "number of classes: 0")
 	f(func(s *Spec) { s.Classes[1].CPU = 1500 }, "class 2: cpu: 1500")
 	f(func(s *Spec) { s.Classes[1].Memory = 3 }, "class 2: memory: 3 bytes")

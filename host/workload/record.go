@@ -145,15 +145,11 @@ func (r *Record) processors() int64 {
 	return r.Processors
 }
 
-// Ask is how many processors a job that ran asks for, at most the width of a
-// node where that is not 0, and how many bytes of memory for all of them: asked
-// for or, where that is unknown, used, 0 where neither is known. ok is false where
-// the memory is beyond an int64.
-func (r *Record) Ask(width int64) (processors, memory int64, ok bool) {
+// Ask is how many processors a job that ran asks for, and how many bytes of memory
+// for each of them: asked for or, where that is unknown, used, 0 where neither is
+// known. ok is false where the memory of all is beyond an int64.
+func (r *Record) Ask() (processors, memory int64, ok bool) {
 	processors = r.processors()
-	if width > 0 {
-		processors = min(processors, width)
-	}
 	each := r.AskedMem
 	if each <= 0 {
 		each = max(r.Memory, 0)
@@ -161,7 +157,7 @@ func (r *Record) Ask(width int64) (processors, memory int64, ok bool) {
 	if each > math.MaxInt64/1024/processors {
 		return processors, 0, false
 	}
-	return processors, each * 1024 * processors, true
+	return processors, each * 1024, true
 }
 
 // Tenant is tenant-N for the user N, and the default tenant for an unknown one.

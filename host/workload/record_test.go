@@ -73,19 +73,19 @@ func TestRecordMeans(t *testing.T) {
 		if !ran {
 			return
 		}
-		if n, bytes, ok := r.Ask(6); n != procs || bytes != memory || !ok {
+		if n, bytes, ok := r.Ask(); n != procs || bytes != memory || !ok {
 			t.Errorf("%s: %d processors, %d bytes, %v; want %d, %d", line, n, bytes, ok, procs, memory)
 		}
 	}
-	f(plain, "tenant-12", true, 4, 4*2048*1024)
-	f("7 60 5 120 4 -1 2048 8 600 1 1 -1 3 -1 1 -1 -1 -1", "default", true, 6, 6*1024)
+	f(plain, "tenant-12", true, 4, 2048*1024)
+	f("7 60 5 120 4 -1 2048 8 600 1 1 -1 3 -1 1 -1 -1 -1", "default", true, 8, 1024)
 	f("7 60 5 120 4 -1 -1 -1 600 -1 1 0 3 -1 1 -1 -1 -1", "tenant-0", true, 4, 0)
 	f("7 60 5 120 4 -1 -1 -1 600 -1 3 0 3 -1 1 -1 -1 -1", "tenant-0", false, 0, 0) // a part
 	f("7 60 5 -1 4 -1 -1 -1 600 -1 5 0 3 -1 1 -1 -1 -1", "tenant-0", false, 0, 0)  // never started
 	f("7 60 5 120 -1 -1 -1 -1 600 -1 1 0 3 -1 1 -1 -1 -1", "tenant-0", false, 0, 0)
 	f("7 60 5 120 4 -1 -1 -1 600 -1 5 0 3 -1 1 -1 -1 -1", "tenant-0", true, 4, 0) // cancelled while it ran
 	r, _ := ParseRecord("7 60 5 120 8589934592 -1 -1 -1 600 8589934592 1 0 3 -1 1 -1 -1 -1")
-	if _, _, ok := r.Ask(0); ok {
+	if _, _, ok := r.Ask(); ok {
 		t.Error("2^76 bytes are taken")
 	}
 }

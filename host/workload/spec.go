@@ -10,7 +10,7 @@ import (
 // Spec is what a synthetic workload is made to.
 type Spec struct {
 	Seed    uint64
-	Jobs    int        // 1 to 1,000,000, every member of an array or a chain counted
+	Jobs    int        // 1 to 1,000,000, every member of an array, a chain or a gang counted
 	Span    poise.Span // in which they come, 1 s to 10 years
 	Tenants int        // 1 to 1000
 	// Wave is how far the rate of arrivals swings around its mean over a day,
@@ -28,7 +28,10 @@ type Spec struct {
 	// Arrays and Chains are the parts of the arrivals, 0 to 1 together, that
 	// bring several jobs: equal ones at once, and each after the one before.
 	Arrays, Chains float64
-	Classes        []Class
+	// Gangs is the part of the arrivals that bring a gang of 2 to 32 jobs, with
+	// arrays and chains at most 1.
+	Gangs   float64
+	Classes []Class
 }
 
 // Class is a size of job.
@@ -89,7 +92,8 @@ func (s *Spec) Validate() error {
 		within("undeclared", s.Undeclared, 0, 1),
 		within("arrays", s.Arrays, 0, 1),
 		within("chains", s.Chains, 0, 1),
-		within("arrays and chains", s.Arrays+s.Chains, 0, 1),
+		within("gangs", s.Gangs, 0, 1),
+		within("arrays, chains and gangs", s.Arrays+s.Chains+s.Gangs, 0, 1),
 		within("number of classes", float64(len(s.Classes)), 1, maxClasses),
 	} {
 		if err != nil {
