@@ -149,7 +149,7 @@ func groupText(a *client.Array) string {
 	return "array"
 }
 
-// standing says in a line how a job is, or an array.
+// standing says in a line how a job is, or an array, or a gang.
 func standing(j *client.Job) string {
 	if j.Array != nil && j.Array.States != nil {
 		return fmt.Sprintf("%s %s (%s) is %s: %s", groupText(j.Array), cell(j.Name), cell(j.ID), j.State, statesText(j.Array))
@@ -174,12 +174,12 @@ func statesText(a *client.Array) string {
 
 func newJobCancel(s Streams, r *remote) *cobra.Command {
 	return actCommand(s, r, client.CancelJobs, "cancelled", "Withdraw jobs that wait, stop jobs that run",
-		"Withdraw jobs that wait, stop jobs that run. An array is all its elements.", (*client.Client).Cancel)
+		"Withdraw jobs that wait, stop jobs that run. An array or a gang is all its jobs.", (*client.Client).Cancel)
 }
 
 func newJobHold(s Streams, r *remote) *cobra.Command {
 	return actCommand(s, r, client.HoldJobs, "held", "Keep waiting jobs from being tried",
-		"Keep waiting jobs from being tried until they are released. They keep their age, so they go before\njobs that came after them. A job that runs cannot be held. Of an array, the elements that wait are.", (*client.Client).Hold)
+		"Keep waiting jobs from being tried until they are released. They keep their age, so they go before\njobs that came after them. A job that runs cannot be held. Of an array or a gang, the jobs that wait are.", (*client.Client).Hold)
 }
 
 func newJobRelease(s Streams, r *remote) *cobra.Command {

@@ -100,14 +100,14 @@ func (t *target) ids() []poise.JobID {
 	return ids
 }
 
-// one gives the job of a target that cannot be an array.
+// one gives the job of a target that cannot be an array or a gang.
 func (t *target) one(op string) (store.JobRow, error) {
 	if !t.whole {
 		return t.rows[0], nil
 	}
 	return store.JobRow{}, &poise.Error{
-		Kind: poise.Invalid, Op: fmt.Sprintf("%s of array %q", op, t.rows[0].GroupName),
-		Detail: fmt.Sprintf("it has %d elements, expected one of them, such as %s", len(t.rows), t.rows[0].Name),
+		Kind: poise.Invalid, Op: fmt.Sprintf("%s of %q", op, t.rows[0].GroupName),
+		Detail: fmt.Sprintf("it is %d jobs, expected one of them, such as %s", len(t.rows), t.rows[0].Name),
 	}
 }
 

@@ -164,7 +164,7 @@ func TestArray(t *testing.T) {
 		}
 	}
 	_, err := w.Logs(t.Context(), "sweep", client.LogOptions{})
-	refused(t, err, poise.Invalid, "it has 4 elements, expected one of them, such as sweep-0")
+	refused(t, err, poise.Invalid, "it is 4 jobs, expected one of them, such as sweep-0")
 
 	w.submit(held(with(job("park", "1", "/bin/true"), func(s *client.JobSpec) { s.Array = &client.ArraySpec{Count: 3} })))
 	if got := w.job("park"); got.State != client.Waiting || got.Array.States[client.Waiting] != 3 {
