@@ -61,11 +61,19 @@ func startText(from time.Time, x *client.Expectation) string {
 	case !x.Start.IsZero() && !x.Start.After(from):
 		return "now"
 	case !x.Start.IsZero():
-		return "in " + x.Start.Sub(from).Round(time.Second).String()
+		return "in " + roughly(x.Start.Sub(from))
 	case !x.NotBefore.IsZero():
-		return "after " + x.NotBefore.Sub(from).Round(time.Second).String()
+		return "after " + roughly(x.NotBefore.Sub(from))
 	}
 	return ""
+}
+
+// roughly gives a span in seconds or, from ten minutes on, in minutes.
+func roughly(d time.Duration) string {
+	if d < 10*time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // victims names who ends for a job.
@@ -83,17 +91,11 @@ func because(x *client.Expectation) string {
 	if d == nil || d.Verdict == "placed" {
 		return x.Note
 	}
-	text := d.Verdict
-	if len(d.Refused) > 0 {
-		r := &d.Refused[0]
-		text += fmt.Sprintf(": %s on %d of %d nodes", r.Code, r.Nodes, d.Nodes)
-		if of := r.Dim + r.Text; of != "" {
-			text += " (" + of + ")"
-		}
+	decided, err := d.Poise()
+	if err != nil {
+		return d.Verdict
 	}
-	if d.Fault != "" {
-		text += "; fault: " + d.Fault
-	}
+	text := decided.Summary()
 	if x.Note != "" && x.Note != poise.NeverFits.String() {
 		text += "; " + x.Note
 	}

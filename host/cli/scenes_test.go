@@ -120,7 +120,7 @@ func (s *transcript) play(t *testing.T) string {
 			time.Sleep(time.Second)
 		}
 		got := run()
-		looks := strings.HasPrefix(e.command, "poise job why") || strings.HasPrefix(e.command, "poise job get") || strings.HasPrefix(e.command, "poise job list")
+		looks := strings.HasPrefix(e.command, "poise job why") || strings.HasPrefix(e.command, "poise job get") || strings.HasPrefix(e.command, "poise job list") || strings.HasPrefix(e.command, "poise plan")
 		for began := time.Now(); looks && !*update && got != e.output && time.Since(began) < 10*time.Second; got = run() {
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -133,7 +133,7 @@ func (s *transcript) play(t *testing.T) string {
 // verdict, and of much else.
 func TestScenes(t *testing.T) {
 	paths, err := filepath.Glob("testdata/scenes/*.txt")
-	if err != nil || len(paths) < 6 {
+	if err != nil || len(paths) < 18 {
 		t.Fatalf("%d scenes, %v", len(paths), err)
 	}
 	for _, path := range paths {

@@ -77,7 +77,7 @@ func TestSignalSurvives(t *testing.T) {
 func TestWaits(t *testing.T) {
 	f := func(want string, d poise.Decision) {
 		t.Helper()
-		if got := waits(&d); got != want {
+		if got := d.Summary(); got != want {
 			t.Errorf("%q, expected %q", got, want)
 		}
 	}

@@ -52,7 +52,7 @@ func (c *core) due() error {
 func (c *core) giveWay(live *liveJob) {
 	j := c.loop.State().Job(live.spec.Job.ID)
 	live.over.Store(true)
-	live.row.Reason = "makes room for " + forWhom(j) + " by " + timeText(j.Yield.Until)
+	live.row.Reason = "makes room for " + c.forWhom(j) + " by " + timeText(j.Yield.Until)
 	c.keep(live)
 	c.endsFor(live.place.ID, 1)
 }
@@ -98,13 +98,13 @@ func (c *core) displaced(live *liveJob) {
 		panic(fmt.Sprintf("BUG: a placed job cannot wait again: %v", err))
 	}
 	c.leavePlace(live, stateDisplaced)
-	live.row.State, live.row.Node, live.row.Reason = stateWaiting, "", displacedBy(c.loop.State().Job(id))
+	live.row.State, live.row.Node, live.row.Reason = stateWaiting, "", c.displacedBy(c.loop.State().Job(id))
 	c.keep(live)
 }
 
 // reason is why a job waits, in a line.
 func (c *core) reason(d *poise.Decision) string {
-	text := waits(d)
+	text := d.Summary()
 	j := c.loop.State().Job(d.Job)
 	if ends := c.loop.State().Yielding(d.Job); len(ends) > 0 {
 		last := ends[0].Yield.Until
@@ -114,23 +114,25 @@ func (c *core) reason(d *poise.Decision) string {
 		text += fmt.Sprintf("; waits for %s to end by %s", tasks(len(ends)), timeText(last))
 	}
 	if j != nil && j.Yield.Times > 0 {
-		text += "; " + displacedBy(j)
+		text += "; " + c.displacedBy(j)
 	}
 	return text
 }
 
 // displacedBy says for whom a job last made room. Who another tenant's job is, is
 // not its owner's to know.
-func displacedBy(j *state.Job) string {
-	text := fmt.Sprintf("displaced by %s at %s", forWhom(j), timeText(j.Yield.At))
+func (c *core) displacedBy(j *state.Job) string {
+	text := fmt.Sprintf("displaced by %s at %s", c.forWhom(j), timeText(j.Yield.At))
 	if j.Yield.Times > 1 {
 		text += fmt.Sprintf(", the %d. time", j.Yield.Times)
 	}
 	return text
 }
 
-func forWhom(j *state.Job) string {
-	if j.Yield.Own {
+func (c *core) forWhom(j *state.Job) string {
+	if by := c.jobs[j.Yield.Last]; j.Yield.Own && by != nil {
+		return "job " + by.spec.Job.Name
+	} else if j.Yield.Own {
 		return "job " + string(j.Yield.Last)
 	}
 	return "a job of another tenant"

@@ -42,7 +42,7 @@ func TestDisplaced(t *testing.T) {
 	high := w.submit(whole(w, sh("high", fmt.Sprintf("while [ ! -e %s ]; do sleep 0.02; done", gate)), 5))[0].ID
 	w.until(high, client.Running)
 	j := w.until(low, client.Waiting)
-	if want := "displaced by job " + high; !strings.Contains(j.Reason, want) {
+	if want := "displaced by job high"; !strings.Contains(j.Reason, want) {
 		t.Errorf("low waits, %q, expected %q", j.Reason, want)
 	}
 	if got := lines(t, marks); got != "start TERM" {
@@ -70,13 +70,13 @@ func TestDisplacedOverARestart(t *testing.T) {
 	w.until(low, client.Running)
 	eventually(t, "the first start", func() bool { _, err := os.Stat(marks); return err == nil })
 	high := w.submit(whole(w, sh("high", "exec sleep 600"), 5))[0].ID
-	eventually(t, "low told to end", func() bool { return strings.Contains(w.job(low).Reason, "makes room for job "+high) })
+	eventually(t, "low told to end", func() bool { return strings.Contains(w.job(low).Reason, "makes room for job high") })
 	if got := w.job(high).Reason; !strings.Contains(got, "waits for 1 task to end by ") {
 		t.Errorf("high waits, %q, expected for one task", got)
 	}
 	w = w.again(local)
 	w.until(high, client.Running)
-	if j := w.until(low, client.Waiting); !strings.Contains(j.Reason, "displaced by job "+high) {
+	if j := w.until(low, client.Waiting); !strings.Contains(j.Reason, "displaced by job high") {
 		t.Errorf("low waits, %q", j.Reason)
 	}
 	if got := lines(t, marks); got != "start" {

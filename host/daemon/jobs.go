@@ -166,35 +166,6 @@ func (c *core) accept(s *Spec, reason string) (store.JobRow, error) {
 	return live.row, nil
 }
 
-// waits says in a line why a decision found no place: what keeps the job off most
-// nodes, of those that it fits where there are some.
-func waits(d *poise.Decision) string {
-	text := d.Verdict.String()
-	if d.Fault != "" && len(d.Refused) == 0 { // the rule of a plugin that failed
-		return text + ": policy failed: " + d.Fault
-	}
-	first := d.Cause()
-	if first == nil {
-		return text + gangText(d)
-	}
-	text += ": " + first.Code.String()
-	if first.Dim != "" {
-		text += " (" + first.Dim + ")"
-	}
-	if first.Text != "" {
-		text += ": " + first.Text
-	}
-	return text + gangText(d)
-}
-
-// gangText says how far the gang came that a decision speaks for.
-func gangText(d *poise.Decision) string {
-	if d.Gang == nil || d.Verdict == poise.Placed {
-		return ""
-	}
-	return "; " + d.Gang.String()
-}
-
 func specsHash(specs []Spec) []byte {
 	h := sha256.New()
 	for i := range specs {

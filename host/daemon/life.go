@@ -219,7 +219,7 @@ func (c *core) waitsFor(live *liveJob) string {
 	case back != "":
 		return back
 	case live.decision != nil && live.decision.Verdict != poise.Placed:
-		return waits(live.decision)
+		return live.decision.Summary()
 	}
 	return ""
 }

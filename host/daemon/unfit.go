@@ -21,7 +21,7 @@ func (c *core) unfit(j *poise.Job) (string, error) {
 	if d == nil || err != nil {
 		return "", err
 	}
-	text := waits(d) + nearestText(d.Nearest)
+	text := d.Summary() + nearestText(d.Nearest)
 	for id := j.Tenant; id != ""; {
 		t := s.Policies().Tenant(id)
 		if t == nil {

@@ -133,6 +133,7 @@ type Settled struct {
 // anything else.
 func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, error) {
 	w.lane.work = nil
+	l.round.valid = l.round.valid && !w.lane.away // its tenants had no turn meanwhile
 	delete(l.planned, w.item.Job)
 	w.lane.useIndex()
 	j := l.state.Job(w.item.Job)

@@ -96,6 +96,28 @@ func (d *Decision) Cause() *ReasonCount {
 	return cause
 }
 
+// Summary says in a line why a decision found no place: the verdict, what it rests
+// on, and how far its gang came.
+func (d *Decision) Summary() string {
+	text := d.Verdict.String()
+	if d.Fault != "" && len(d.Refused) == 0 { // the rule of a plugin that failed
+		return text + ": policy failed: " + d.Fault
+	}
+	if c := d.Cause(); c != nil {
+		text += ": " + c.Code.String()
+		if c.Dim != "" {
+			text += " (" + c.Dim + ")"
+		}
+		if c.Text != "" {
+			text += ": " + c.Text
+		}
+	}
+	if d.Gang != nil && d.Verdict != Placed {
+		text += "; " + d.Gang.String()
+	}
+	return text
+}
+
 // ReasonCount is how many nodes were refused for one reason.
 type ReasonCount struct {
 	Code  ReasonCode
