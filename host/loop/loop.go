@@ -140,6 +140,7 @@ func (l *Loop) changed() {
 
 // relist gives a tenant a new queue with the jobs of the old one.
 func (l *Loop) relist(old *list) {
+	l.round.valid = false
 	delete(l.lists, old.tenant)
 	for item := range old.queue.All() {
 		l.shapes.forget(item.Job)

@@ -138,6 +138,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	w.lane.useIndex()
 	j := l.state.Job(w.item.Job)
 	if j == nil || !j.Waiting() {
+		l.round.valid = false // the lane is free for others
 		return Settled{Decision: w.decision, Dropped: true}, nil
 	}
 	of, err := l.listOf(j)
