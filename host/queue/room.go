@@ -31,12 +31,13 @@ func (q *Queue) WakeRow(help Causes, row uint32, version uint64, may func(ShapeI
 		if g.blocked&help == 0 || g.version >= version {
 			continue
 		}
-		room := g.blocked&help&^room == 0
-		if room && !may(g.shape) {
+		forRoom := g.blocked&help&^room == 0
+		if forRoom && !may(g.shape) {
+			g.blocked |= room // what the row lacks now may be another resource than before
 			continue
 		}
 		q.unpark(g)
-		if room && g.of == nil && g.longer == nil {
+		if forRoom && g.of == nil && g.longer == nil {
 			g.rows = append(g.rows, row)
 		}
 	}

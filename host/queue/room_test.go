@@ -35,11 +35,11 @@ func TestWakeRow(t *testing.T) {
 	yes, no := func(ShapeID) bool { return true }, func(ShapeID) bool { return false }
 	f(true)
 	park(Dimension(0)|Joined, 1)
-	q.WakeRow(Dimension(0)|Quota, 7, 2, no)
-	f(false)
 	q.WakeRow(Dimension(1)|Quota, 7, 2, yes)
 	f(false)
-	q.WakeRow(Dimension(0)|Quota, 7, 2, yes)
+	q.WakeRow(Dimension(0)|Quota, 7, 2, no)
+	f(false)
+	q.WakeRow(Dimension(1)|Quota, 7, 2, yes) // the row had enough of the first and lacked this
 	f(true, 7)
 	q.WakeRow(Dimension(0), 8, 3, yes)
 	q.WakeRow(Dimension(0), 8, 4, yes)

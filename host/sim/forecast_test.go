@@ -119,12 +119,7 @@ func TestForecastIsWhatComes(t *testing.T) {
 	starts := 0
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, arrivals := drawFleet(t), drawArrivals(t, rapid.Bool().Draw(t, "endless"))
-		drawn, reservations := drawPolicy(t, arrivals), rapid.IntRange(0, 0).Draw(t, "reservations")
-		c := func() Config {
-			c := drawn()
-			c.Reservations = reservations
-			return c
-		}
+		c := drawPolicy(t, arrivals)
 		tenants := drawTenants(t)
 		at, end, bound := poise.Time(0), poise.Time(0), poise.Span(0)
 		for i := range arrivals {
