@@ -129,8 +129,8 @@ func (c *core) beside(live *liveJob) []*liveJob {
 		return nil
 	}
 	g := s.GangOf(j)
-	if len(g.Members()) != int(g.Spec.Size) {
-		return nil // they are about to
+	if len(g.Members()) != int(g.Spec.Size) || len(g.Running()) > 0 {
+		return nil // they are about to, or follow one by one
 	}
 	var others []*liveJob
 	for _, m := range g.Members() {

@@ -56,6 +56,9 @@ func (c *core) leave(name string) error {
 	}
 	for _, id := range jobs {
 		live := c.jobs[id]
+		if live == nil { // it has ended with another one
+			continue
+		}
 		// Where the node is there after all, nothing of the job may go on there.
 		c.evict(live.engine, live.place.ID, 0, func(error) {})
 		if live.stop != "" {

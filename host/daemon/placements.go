@@ -186,6 +186,8 @@ func (c *core) status(from binder, s engine.Status) {
 		return
 	}
 	if c.gaveWay(live, &s) {
+		live.place.State = stateDisplaced
+		c.batch.Placements = append(c.batch.Placements, live.place)
 		c.displaced(live)
 		c.forget(from, s.Placement)
 		return

@@ -58,7 +58,7 @@ func TestSimulation(t *testing.T) {
 	}
 	t.Logf("%d seeds: %v", n, seen)
 	// A simulation in which nothing goes wrong shows nothing.
-	for _, what := range []string{stateSucceeded, stateFailed, stateLost, stateWithdrawn, "placed again", "recovered", "stalled", "cancelled"} {
+	for _, what := range []string{stateSucceeded, stateFailed, stateLost, stateWithdrawn, "placed again", "recovered", "stalled", "cancelled", "started in a gang", "over at a deadline", "displaced"} {
 		if seen[what] < n/4 {
 			t.Errorf("%s: %d times in %d seeds, expected %d at least", what, seen[what], n, n/4)
 		}
@@ -71,6 +71,17 @@ func (s *simulation) seen() map[string]int {
 	for id, row := range s.archive.jobs {
 		seen[row.State]++
 		seen["placed again"] += max(0, len(s.archive.places[id])-1)
+		if row.GroupName != "" && len(s.archive.places[id]) > 0 {
+			seen["started in a gang"]++
+		}
+		if strings.HasPrefix(row.Reason, deadline) {
+			seen["over at a deadline"]++
+		}
+		for _, p := range s.archive.places[id] {
+			if p.State == stateDisplaced {
+				seen["displaced"]++
+			}
+		}
 	}
 	return seen
 }
@@ -112,10 +123,13 @@ func (s *simulation) step() error {
 		return s.submit()
 	case n < 11:
 		return s.cancel()
-	case n < 19:
+	case n < 14:
+		s.change()
+	case n < 21:
 		return s.changeFleet()
 	case n < 31:
 		s.note("decide")
+		c.expire()
 		s.whim.faulty = s.r.Intn(4) == 0
 		_, err := c.decide()
 		return err
@@ -143,6 +157,11 @@ func (s *simulation) step() error {
 		s.note("clock goes back")
 		s.clock -= poise.Time(s.r.Intn(3_600_000))
 	case n < 97:
+		if s.r.Intn(2) == 0 {
+			s.policies()
+			c.loop.UsePreempt(preemption(s.config))
+			c.loop.UseReservations(int(s.config.Queue.Reservations), span(s.config.Queue.Patience))
+		}
 		return s.swap()
 	case n < 98:
 		s.stall()
@@ -156,16 +175,24 @@ func (s *simulation) step() error {
 }
 
 func (s *simulation) submit() error {
-	specs := make([]Spec, 1+s.r.Intn(3))
-	for i := range specs {
+	var specs []Spec
+	for range 1 + s.r.Intn(3) {
 		s.jobs++
-		specs[i] = Spec{Command: []string{"run"}, Job: poise.Job{
+		spec := Spec{Command: []string{"run"}, Job: poise.Job{
 			ID: "later", Name: fmt.Sprint("j", s.jobs), Tasks: 1, Priority: int32(s.r.Intn(3)),
 			Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: int64(1+s.r.Intn(4)) * 1000}}},
 		}}
+		s.live(&spec)
+		if s.r.Intn(5) == 0 {
+			specs = append(specs, s.gang(spec)...)
+		} else {
+			specs = append(specs, spec)
+		}
 	}
+	tenant := []string{"t", "t", "u"}[s.r.Intn(3)]
+	s.needs(specs, s.knownRows(tenant))
 	s.note("submit %d", len(specs))
-	s.core.submit(specs, "t", "", nil, func(rows []store.JobRow, err error) {
+	s.core.submit(specs, poise.TenantID(tenant), "", nil, func(rows []store.JobRow, err error) {
 		for _, row := range rows {
 			s.note("acknowledged %s %s", row.Name, row.ID)
 			s.acknowledged[row.ID] = true
@@ -338,14 +365,14 @@ func (s *simulation) check() error {
 	view := c.loop.State().View()
 	sum, tasks := map[string]int64{}, map[string]int{}
 	jobs := c.loop.State().All()
-	waits := map[poise.JobID]bool{}
+	waits, ready := map[poise.JobID]bool{}, map[poise.JobID]bool{}
 	for _, j := range jobs {
 		live := c.jobs[j.ID]
 		switch {
 		case live == nil:
 			return fmt.Errorf("job %s: in the state, not known", j.ID)
 		case j.Waiting():
-			waits[j.ID] = true
+			waits[j.ID], ready[j.ID] = true, s.ready(j.ID)
 			if live.place.ID != "" || live.row.State != stateWaiting || live.row.Node != "" || live.stop == cancelled {
 				return fmt.Errorf("job %s waits: %+v", j.ID, live)
 			}
@@ -376,13 +403,18 @@ func (s *simulation) check() error {
 	}
 	queued := map[poise.JobID]bool{}
 	for _, item := range c.loop.Queued() {
-		if queued[item.Job] || !waits[item.Job] {
-			return fmt.Errorf("job %s: queued, and queued before: %v, waits: %v", item.Job, queued[item.Job], waits[item.Job])
+		if queued[item.Job] || !ready[item.Job] {
+			return fmt.Errorf("job %s: queued, and queued before: %v, is to be tried: %v", item.Job, queued[item.Job], ready[item.Job])
 		}
 		queued[item.Job] = true
 	}
-	if len(s.air) == 0 && len(queued) != len(waits) {
-		return fmt.Errorf("%d jobs queued, %d wait", len(queued), len(waits))
+	for id := range ready {
+		if len(s.air) == 0 && ready[id] && !queued[id] {
+			return fmt.Errorf("job %s: waits to be tried, and is not queued", id)
+		}
+	}
+	if err := s.checkState(); err != nil {
+		return err
 	}
 	if s.fault != nil {
 		return s.fault
@@ -390,8 +422,8 @@ func (s *simulation) check() error {
 	return s.checkHistory()
 }
 
-// checkHistory checks that no acknowledged job is lost, that a job whose end is
-// durable is over, and that none ran twice.
+// checkHistory checks that no acknowledged job is lost and that a job whose end is
+// durable is over. That none runs twice is checked as it starts, see starts.
 func (s *simulation) checkHistory() error {
 	for id := range s.acknowledged {
 		row, known := s.archive.jobs[id]
@@ -402,13 +434,6 @@ func (s *simulation) checkHistory() error {
 			return fmt.Errorf("job %s: ended in the history, and known to the loop", id)
 		}
 	}
-	runs := map[poise.JobID]string{}
-	for _, b := range s.engines[durableCluster].Ran() {
-		if before, ok := runs[b.Job]; ok && !s.excused[string(b.Job)] {
-			return fmt.Errorf("job %s: ran as %s and as %s", b.Job, before, b.Placement)
-		}
-		runs[b.Job] = b.Placement
-	}
 	return nil
 }
 
@@ -416,6 +441,7 @@ func (s *simulation) checkHistory() error {
 // left anywhere, and what was cancelled has been.
 func (s *simulation) finish() error {
 	s.failing, s.archive.stalled = 0, nil
+	s.releaseAll()
 	for round := range 3 {
 		if round == 1 { // whose binds got lost are bound again
 			if err := s.recover(); err != nil {
@@ -464,11 +490,11 @@ func (s *simulation) finish() error {
 		}
 	}
 	for id := range s.cancelled {
-		if row := s.archive.jobs[id]; (row.State == stateFailed || row.State == stateWithdrawn) && row.Reason != cancelled {
+		if row := s.archive.jobs[id]; (row.State == stateFailed || row.State == stateWithdrawn) && !stopped(row.Reason) {
 			return fmt.Errorf("job %s: %s (%s), expected it cancelled", id, row.State, row.Reason)
 		}
 	}
-	return nil
+	return s.checkLives()
 }
 
 // calm does all there is to do once, in order.
@@ -477,6 +503,7 @@ func (s *simulation) calm(ends bool) error {
 	s.whim.faulty = false
 	s.pass(10_000)
 	c.drain()
+	c.expire()
 	if _, err := c.decide(); err != nil {
 		return err
 	}

@@ -259,6 +259,7 @@ type simulation struct {
 	fault        error
 	acknowledged map[string]bool
 	cancelled    map[string]bool // told so by the daemon
+	held         map[string]bool // told so by the daemon, and not asked to release since
 	excused      map[string]bool // may run again: its node left, or its engine died
 	nodes, jobs  int
 
@@ -278,9 +279,11 @@ func newSimulation(seed int64) (*simulation, error) {
 		return nil, err
 	}
 	s := &simulation{
-		r: rand.New(rand.NewSource(seed)), clock: 1_000_000, archive: newArchive(), config: &c, metrics: metrics,
+		r: rand.New(rand.NewSource(seed)), clock: 1_000_000_000_000, archive: newArchive(), config: &c, metrics: metrics,
 		engines: map[string]*twin{}, acknowledged: map[string]bool{}, cancelled: map[string]bool{}, excused: map[string]bool{},
+		held: map[string]bool{},
 	}
+	s.policies()
 	s.engines[durableCluster] = s.newTwin()
 	return s, s.recover()
 }
@@ -294,9 +297,7 @@ func (s *simulation) newTwin() *twin {
 		},
 		started: func(b engine.Binding) {
 			s.note("%s of %s starts", b.Placement, b.Job)
-			if s.cancelled[string(b.Job)] {
-				s.fault = fmt.Errorf("job %s: starts as %s, and the daemon said that it is cancelled", b.Job, b.Placement)
-			}
+			s.fault = cmp.Or(s.fault, s.starts(b))
 		},
 	}
 }
@@ -315,6 +316,9 @@ func (s *simulation) recover() error {
 	if err != nil {
 		return err
 	}
+	if err := errors.Join(s.sameState(r), s.checkLives()); err != nil {
+		return err
+	}
 	for id, live := range r.jobs {
 		if live.place.ID != "" && r.state.View().Cluster(rowOf(r.state, live.place.Node)) == volatileCluster {
 			s.excused[string(id)] = true
@@ -330,6 +334,9 @@ func (s *simulation) recover() error {
 		s.timers = append(s.timers, simTimer{s.clock + poise.Time(wait.Milliseconds()), f})
 	}
 	c.engines = func(cluster string) binder { return s.engines[cluster] }
+	if err := s.operate(); err != nil {
+		return err
+	}
 	if err := s.swap(); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ func (l *Loop) Apply(ev poise.Event) error {
 	tenant := l.tenantOf(ev.Body)
 	later := l.later(ev.Body)
 	gang := l.gangOf(ev.Body)
+	whole := gang != nil && !gang.Started
 	if err := l.state.Apply(ev); err != nil {
 		return err
 	}
@@ -47,6 +48,9 @@ func (l *Loop) Apply(ev poise.Event) error {
 	case poise.JobSubmitted:
 		return l.push(l.state.Job(b.Job.ID))
 	case poise.JobRequeued:
+		if gang != nil && !gang.Started { // regroup does
+			break
+		}
 		if err := l.push(l.state.Job(b.Job)); err != nil {
 			return err
 		}
@@ -62,7 +66,7 @@ func (l *Loop) Apply(ev poise.Event) error {
 	case poise.JobFinished:
 		l.shapes.forget(b.Job)
 	}
-	if gang != nil && !gang.Started {
+	if gang != nil && (whole || !gang.Started) {
 		if err := l.regroup(gang); err != nil {
 			return err
 		}

@@ -56,6 +56,8 @@ func (l *Loop) gangOf(body poise.Body) *state.Gang {
 		id = b.Job
 	case poise.JobWithdrawn:
 		id = b.Job
+	case poise.JobFinished:
+		id = b.Job
 	case poise.JobRequeued:
 		id = b.Job
 	}
@@ -72,11 +74,14 @@ func (l *Loop) regroup(g *state.Gang) error {
 		return nil
 	}
 	for _, j := range g.Members() {
-		if !j.Waiting() || l.planned[j.ID] { // Settle does
+		if l.planned[j.ID] { // Settle does
 			continue
 		}
 		l.unlist(j)
-		l.shapes.forget(j.ID)
+		l.shapes.forget(j.ID) // also of one that runs: it may wait by itself next
+		if !j.Waiting() {
+			continue
+		}
 		if g.Started {
 			if err := l.push(j); err != nil {
 				return err

@@ -154,6 +154,7 @@ func (s *State) finishJob(id poise.JobID) error {
 	if j.task == nil {
 		return conflict(fmt.Sprintf("finish job %q", id), "the job waits, expected a placed job")
 	}
+	s.goesOn(j)
 	s.releaseTask(j)
 	s.stopped(j, false, 0)
 	s.forget(j)
@@ -183,6 +184,7 @@ func (s *State) withdrawJob(id poise.JobID) error {
 	if j.task != nil {
 		return conflict(fmt.Sprintf("withdraw job %q", id), "the job is placed, expected a waiting job")
 	}
+	s.goesOn(j)
 	s.forget(j)
 	return nil
 }

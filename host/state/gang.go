@@ -205,6 +205,14 @@ func (s *State) waitsAgain(j *Job) {
 	}
 }
 
+// goesOn takes note that a member ends while others make room: the gang cannot start as
+// a whole again, and those that wait follow one by one.
+func (s *State) goesOn(j *Job) {
+	if g := s.GangOf(j); g != nil && (j.task != nil || g.running > 0) {
+		g.Started = true
+	}
+}
+
 // placeGang starts a gang: all placements or none.
 func (s *State) placeGang(b *poise.GangPlaced, at poise.Time) error {
 	if len(b.Placements) == 0 {

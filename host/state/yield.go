@@ -118,8 +118,9 @@ func (s *State) stopped(j *Job, waits bool, at poise.Time) {
 		y.Times++
 		y.At = at
 		// The members that start together make room together: those that have ended wait
-		// for the others, and then start together again.
-		if g := s.GangOf(j); g != nil && !j.Extra() && len(g.members) == int(g.Spec.Size) {
+		// for the others, and then start together again. Where one runs on, they follow it.
+		runsOn := func(m *Job) bool { return !m.Waiting() && !m.Yielding() }
+		if g := s.GangOf(j); g != nil && !j.Extra() && len(g.members) == int(g.Spec.Size) && !slices.ContainsFunc(g.members, runsOn) {
 			g.Started = false
 		}
 	}
