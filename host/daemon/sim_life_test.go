@@ -317,3 +317,16 @@ func (s *simulation) sameState(r *recovered) error {
 	}
 	return nil
 }
+
+// left says of the jobs that have not ended what they wait for.
+func (s *simulation) left() string {
+	text := ""
+	for _, j := range s.core.loop.State().All() {
+		live := s.core.jobs[j.ID]
+		text += fmt.Sprintf("\n%s %s %s (%s), after %v", live.row.Name, j.ID, live.row.State, live.row.Reason, j.After)
+		if g := s.core.loop.State().GangOf(j); g != nil {
+			text += fmt.Sprintf(", gang started %v, %d of %d members", g.Started, len(g.Members()), g.Spec.Size)
+		}
+	}
+	return text
+}

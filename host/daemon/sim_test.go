@@ -471,7 +471,7 @@ func (s *simulation) finish() error {
 		}
 	}
 	if n := s.core.loop.State().Jobs(); n > 0 {
-		return fmt.Errorf("%d jobs have not ended: %v", n, slices.Collect(maps.Keys(s.core.jobs)))
+		return fmt.Errorf("%d jobs have not ended: %s", n, s.left())
 	}
 	for name, e := range s.engines {
 		if left := e.statuses(); len(left) > 0 {
