@@ -41,7 +41,7 @@ func (l *Loop) pushGang(g *state.Gang) error {
 			last = j
 		}
 	}
-	return of.add(item, last)
+	return of.add(item, last, l.hold())
 }
 
 // gangOf gives the gang that an event changes, as it is before it.

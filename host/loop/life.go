@@ -101,16 +101,31 @@ func (l *Loop) prioritised(j *state.Job) error {
 	return l.push(j)
 }
 
-// add queues an item of a job that may be tried, once it is time.
-func (l *list) add(item queue.Item, j *state.Job) error {
+// add queues an item of a job that may be tried, once it is time. A wait longer than it
+// can be, by the hold of extra members, shows that the clock was set back.
+func (l *list) add(item queue.Item, j *state.Job, hold poise.Span) error {
 	if j.NotBefore == 0 {
 		return l.queue.Push(item)
 	}
-	longest := poise.MaxWait
+	longest := poise.Span(0)
 	if j.Retry != nil {
 		longest = j.Retry.MaxBackoff
 	}
+	if j.Extra() {
+		longest = max(longest, hold)
+	}
+	if longest == 0 {
+		longest = poise.MaxWait
+	}
 	return l.queue.Defer(item, j.NotBefore, longest)
+}
+
+// hold is how long at most an extra member that gave way is kept back.
+func (l *Loop) hold() poise.Span {
+	if l.settings.Preempt == nil {
+		return 0
+	}
+	return l.settings.Preempt.Hold
 }
 
 // stale says whether what was planned for a job counts no longer though it waits:

@@ -279,7 +279,7 @@ func (l *Loop) push(j *state.Job) error {
 		Job: j.ID, Shape: l.shapes.id(j, of.lane, l.byPriority()), Priority: j.Priority, Submitted: j.Submitted,
 		Size: queue.SizeOf(&j.Shape.Request), Seq: j.Seq, RunTime: j.RunTime,
 		Last: j.Extra(),
-	}, j)
+	}, j, l.hold())
 }
 
 // byPriority says whether jobs of two priorities are not interchangeable: one may
