@@ -79,6 +79,33 @@ func TestGangIsForced(t *testing.T) {
 	}
 }
 
+// A gang of which a member ends while it makes room goes on with the others, and one
+// of which a member runs on does not wait as a whole.
+func TestGangGoesOn(t *testing.T) {
+	d := newDriver(t, 0)
+	d.do(t, poise.NodeJoined{Node: pooled("a", "", "", 0)})
+	d.waits(t, "high", 1)
+	var placements []poise.Placement
+	for i := range int32(2) {
+		j := poise.Job{ID: poise.JobID(fmt.Sprint("g", i)), Name: "g", Tenant: "t", Tasks: 2, Gang: &poise.Gang{ID: "g", Size: 2, Index: i}, Request: poise.Request{Amounts: amounts("cpu", 1)}}
+		d.do(t, poise.JobSubmitted{Job: j})
+		placements = append(placements, poise.Placement{Job: j.ID, Node: "a"})
+	}
+	d.do(t, poise.GangPlaced{Placements: placements}, poise.JobPreempted{Job: "g0", By: "high"}, poise.JobRequeued{Job: "g0"})
+	if !d.Alone(d.Job("g0")) {
+		t.Error("g0 waits for g1, which runs on")
+	}
+	d.do(t, poise.JobPlaced{Placement: placements[0]}, poise.JobPreempted{Job: "g0", By: "high"}, poise.JobPreempted{Job: "g1", By: "high"}, poise.JobRequeued{Job: "g0"})
+	if d.Alone(d.Job("g0")) {
+		t.Error("g0 does not wait for g1, which makes room too")
+	}
+	d.do(t, poise.JobFinished{Job: "g1"})
+	if !d.Alone(d.Job("g0")) {
+		t.Error("g0 waits for g1, which has ended")
+	}
+	d.do(t, poise.JobPlaced{Placement: placements[0]})
+}
+
 // Whatever happens, who makes room for whom is known from both ends, and a state
 // that was written down knows the same.
 func TestYieldsHoldTogether(t *testing.T) {
