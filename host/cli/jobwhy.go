@@ -93,7 +93,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 		_, err = fmt.Fprintf(out, "\nsince then the job %s\n", ended(&w.Job))
 	case w.Job.State == client.Waiting && w.Job.Reason != "" && d.Verdict == poise.Placed:
 		_, err = fmt.Fprintf(out, "\nsince then the job waits again: %s\n", cell(w.Job.Reason))
-	case w.Job.State == client.Waiting:
+	case w.Job.State == client.Waiting && d.Verdict != poise.NeverFits:
 		if more, ok := strings.CutPrefix(w.Job.Reason, d.Summary()+"; "); ok {
 			_, err = fmt.Fprintf(out, "\nand: %s\n", cell(more))
 		}
