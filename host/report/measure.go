@@ -139,6 +139,7 @@ func happenedMeasures() []measure {
 		{key: "memory_percent", of: replayed(func(r *sim.ReplayResult) float64 { return r.Memory })},
 		{key: "gangs_started", of: count(func(r *sim.ReplayResult) int { return r.Gangs })},
 		{key: "preemptions", of: count(func(r *sim.ReplayResult) int { return r.Preempted })},
+		{key: "preemption_circles", of: count(func(r *sim.ReplayResult) int { return r.Circles })},
 		{key: "deadlines_missed", of: count(func(r *sim.ReplayResult) int { return r.Missed })},
 		{key: "reservations", of: count(func(r *sim.ReplayResult) int { return r.Reservations })},
 		{key: "reservations_kept", of: count(func(r *sim.ReplayResult) int { return r.Kept })},

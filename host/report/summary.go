@@ -84,6 +84,7 @@ func writeHappened(w io.Writer, r *sim.ReplayResult) error {
 	}{
 		{"gangs started", r.Gangs},
 		{"tasks that made room", r.Preempted},
+		{"circles of jobs that displaced each other", r.Circles},
 		{"deadlines missed", r.Missed},
 		{"reservations", r.Reservations},
 		{"started by the time promised", r.Kept},

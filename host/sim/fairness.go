@@ -128,6 +128,7 @@ func (f *fairness) sample(s *state.State, tenants map[poise.TenantID]*tenantUse)
 type Happened struct {
 	Gangs        int `json:"gangs_started,omitempty"`
 	Preempted    int `json:"preemptions,omitempty"`
+	Circles      int `json:"preemption_circles,omitempty"` // of jobs that displaced each other without getting on, see Cycles: none are expected
 	Missed       int `json:"deadlines_missed,omitempty"`
 	Reservations int `json:"reservations,omitempty"`
 	// Of the reservations that named a time and whose job started: by then, or later.
@@ -139,9 +140,12 @@ type Happened struct {
 type happenings struct {
 	Happened
 	promised map[poise.JobID]poise.Time // the first promise to each job
+	cycles   Cycles
 }
 
 func (h *happenings) follow(ev poise.Event) {
+	h.cycles.Follow(ev)
+	h.Circles = h.cycles.Found
 	switch b := ev.Body.(type) {
 	case poise.GangPlaced:
 		h.Gangs++
