@@ -52,8 +52,10 @@ func (c *core) due() error {
 func (c *core) giveWay(live *liveJob) {
 	j := c.loop.State().Job(live.spec.Job.ID)
 	live.over.Store(true)
-	live.row.Reason = "makes room for " + c.forWhom(j) + " by " + timeText(j.Yield.Until)
-	c.keep(live)
+	if live.stop == "" { // else its row says why it is to end, also after a restart
+		live.row.Reason = "makes room for " + c.forWhom(j) + " by " + timeText(j.Yield.Until)
+		c.keep(live)
+	}
 	c.endsFor(live.place.ID, 1)
 }
 
