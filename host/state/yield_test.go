@@ -119,8 +119,11 @@ func TestYieldsHoldTogether(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			id, other := rapid.SampledFrom(ids).Draw(t, "job"), rapid.SampledFrom(ids).Draw(t, "other")
 			_ = d.try(rapid.SampledFrom([]poise.Body{
-				poise.JobPlaced{Placement: poise.Placement{Job: id, Node: "a"}}, poise.JobPreempted{Job: id, By: other, Until: 7},
-				poise.JobRequeued{Job: id}, poise.JobFinished{Job: id}, poise.JobWithdrawn{Job: id},
+				poise.JobPlaced{Placement: poise.Placement{Job: id, Node: "a"}},
+				poise.JobPreempted{Job: id, By: other, Until: 7},
+				poise.JobRequeued{Job: id},
+				poise.JobFinished{Job: id},
+				poise.JobWithdrawn{Job: id},
 			}).Draw(t, "event"))
 			if d.Job(id) == nil {
 				d.waits(t, string(id), 2)
