@@ -30,7 +30,7 @@ type simOptions struct {
 	model    bool
 	svg      string
 	weight   float64
-	reserve  int
+	queue    simQueue
 }
 
 func newSim(s Streams) *cobra.Command {
@@ -53,7 +53,7 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.thin, "thin", 1, "keep every n-th node of each make")
 	f.IntVar(&o.copies, "copies", 1, "replay: run the jobs so many times over, each copy shifted by up to 24 h")
 	f.DurationVar(&o.from, "from", 0, "replay: measure from this time on")
-	f.IntVar(&o.reserve, "reservations", 1, "replay: for how many blocked jobs nodes are kept at a time, as queue.reservations of the daemon")
+	o.queue.flags(f)
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a plugin, or constant of the idle-balance policies, NAME=VALUE; repeatable")
 	f.Float64Var(&o.weight, "weight", 0, "plugins: add the plugin's loss with this weight to that of idle-balance-spread; 0 = in its place")
 	f.BoolVar(&o.model, "model", true, "group the nodes into classes: class labels, and whole classes left out of a decision")
@@ -99,8 +99,11 @@ func (o *simOptions) check() error {
 	if o.mode == string(sim.ModeInflate) && (o.copies != 1 || o.from != 0) {
 		return usagef("--copies, --from: they shape a replay, expected --mode replay")
 	}
-	if o.reserve < 0 || o.reserve > poise.MaxReservations {
-		return usagef("--reservations %d: expected 0 to %d", o.reserve, poise.MaxReservations)
+	if err := o.queue.check(); err != nil {
+		return err
+	}
+	if o.mode == string(sim.ModeInflate) && o.queue.changed() {
+		return usagef("--patience, --preemption, --usage-half-life: they are of a queue, expected --mode replay")
 	}
 	if o.from < 0 {
 		return usagef("--from %s: expected 0 or more", o.from)

@@ -161,9 +161,10 @@ func runOne(
 	e.policy.Seed += uint64(seed)
 	o.setTies(&e.policy)
 	config := sim.Config{
-		Policy: e.policy, Tenants: w.tenants, Reservations: o.reserve, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
+		Policy: e.policy, Tenants: w.tenants, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
+	o.queue.set(&config)
 	if len(x.names) == 0 {
 		config.Explain, config.Observe = nil, nil
 	}
@@ -173,6 +174,9 @@ func runOne(
 		return nil, err
 	}
 	r.Workload, r.Seed = w.name, seed
+	if r.Replay != nil {
+		r.Replay.Queue = o.queue.used()
+	}
 	r.DecisionsPerSecond = float64(r.Attempts) / max(time.Since(began).Seconds(), 1e-9)
 	return r, nil
 }
@@ -248,6 +252,11 @@ func printResults(s Streams, o *simOptions, results []*sim.Result, x *explanatio
 	}
 	for _, name := range x.names {
 		if err := printExplained(s, x.found[name]); err != nil {
+			return err
+		}
+	}
+	if o.mode == string(sim.ModeReplay) {
+		if err := o.queue.head(s.Out); err != nil {
 			return err
 		}
 	}

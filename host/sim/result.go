@@ -42,9 +42,18 @@ type Result struct {
 	Digest             string  `json:"digest"`
 }
 
+// QueueUsed says how the queue of a replay was set. Spans are in seconds.
+type QueueUsed struct {
+	Reservations  int     `json:"reservations"`
+	Patience      float64 `json:"patience_seconds"`
+	Preemption    string  `json:"preemption"`
+	UsageHalfLife float64 `json:"usage_half_life_seconds"`
+}
+
 // ReplayResult is what only a run with time has.
 type ReplayResult struct {
-	Pending int `json:"pending"` // waiting when the last job had arrived
+	Queue   *QueueUsed `json:"queue,omitempty"` // filled by who set it
+	Pending int        `json:"pending"`         // waiting when the last job had arrived
 	// Waits in seconds, of the jobs that came while it was measured; one that
 	// still waits counts up to the end.
 	MeanWait float64 `json:"mean_wait_seconds"`

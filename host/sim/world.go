@@ -34,9 +34,10 @@ type Config struct {
 	Params  balance.Params
 	// Reservations, Patience and Preempt are those of loop.Settings; the published
 	// experiment, which tries each job once, knows none of them.
-	Reservations int
-	Patience     poise.Span
-	Preempt      *preempt.Settings
+	Reservations  int
+	Patience      poise.Span
+	Preempt       *preempt.Settings
+	UsageHalfLife poise.Span // of what tenants held in their fair shares, 0 = the past counts nothing
 	// HalfLife of the demand counts in arrivals; 0 keeps all.
 	HalfLife float64
 	// Workload holds the demand counts to build profiles from instead of those
@@ -76,7 +77,7 @@ func NewWorld(c *Config, q queue.Settings, nodes []poise.Node) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := state.New(state.Settings{DemandHalfLife: c.HalfLife})
+	s, err := state.New(state.Settings{DemandHalfLife: c.HalfLife, UsageHalfLife: c.UsageHalfLife})
 	if err != nil {
 		return nil, err
 	}
