@@ -178,7 +178,7 @@ openb: build ## the published experiment and the replays, all seeds: writes docs
 	bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(subst $(space),$(comma),$(wildcard $(OPENB)/openb_pod_list_*.csv.gz)) \
 		--policy idle-balance,$(BASELINES) --seeds 42-51 -o json >out/openb.json
 	set -e; for r in $(REPLAYS); do bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(OPENB_JOBS) --mode replay --thin $${r%:*} --copies $${r#*:} \
-		--from 10000000s --policy best-fit,fgd,idle-balance-spread,idle-balance --seeds 42-45 -o json >out/replay-$${r%:*}-$${r#*:}.json; done
+		--from 10000000s --reservations 0 --policy best-fit,fgd,idle-balance-spread,idle-balance --seeds 42-45 -o json >out/replay-$${r%:*}-$${r#*:}.json; done
 	go run ./test/openb $(patsubst %,out/replay-%.json,$(subst :,-,$(REPLAYS))) >out/openb.md
 	bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(OPENB_JOBS) --policy idle-balance,$(BASELINES) --seeds 42-51 --svg docs/openb.svg
 	mv out/openb.md docs/openb.md
