@@ -51,7 +51,9 @@ func TestBuildsAgree(t *testing.T) {
 	}
 
 	tr := example(t)
-	r, err := RunReplay(configOf(t, idleBalance, nil), queue.Defaults(), tr.nodes, tr.arrivals, 0)
+	c := configOf(t, idleBalance, nil)
+	c.Reservations = 1 // the command's default
+	r, err := RunReplay(c, queue.Defaults(), tr.nodes, tr.arrivals, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
