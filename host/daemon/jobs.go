@@ -100,13 +100,10 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 		answer(nil, err)
 		return
 	}
-	unfit := make([]string, len(specs))
-	for i := range specs {
-		var err error
-		if unfit[i], err = c.unfit(&specs[i].Job); err != nil {
-			answer(nil, err)
-			return
-		}
+	unfit, err := c.unfit(specs)
+	if err != nil {
+		answer(nil, err)
+		return
 	}
 	rows := make([]store.JobRow, len(specs))
 	for _, i := range turns {

@@ -40,6 +40,10 @@ func TestUnfit(t *testing.T) {
 		if poise.KindOf(err) != poise.Denied || !strings.Contains(err.Error(), "never fits the present nodes") {
 			t.Errorf("%s: %v, expected a refusal", id, err)
 		}
+		gang := gangOf("gang", 7, 7, nil, job("gang", "36")) // six of it fit
+		if _, err := w.As("", id).Submit(t.Context(), gang, ""); poise.KindOf(err) != poise.Denied || !strings.Contains(err.Error(), "cannot hold the 7 tasks") {
+			t.Errorf("%s: %v, expected a gang to be refused", id, err)
+		}
 		if jobs, err := w.As("", id).Jobs(t.Context(), client.JobFilter{Limit: 10}); err != nil || len(jobs.Jobs) > 0 {
 			t.Errorf("%s: %v %v, expected no job of a submission that is refused", id, jobs.Jobs, err)
 		}

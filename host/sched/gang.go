@@ -135,7 +135,7 @@ func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order
 			d.Job = members[0].ID
 			if err == nil {
 				p.moreReasons(&d, trial.View(), members, order[:n])
-				if p.neverFits(snap, members, order) {
+				if neverFits(snap, members, order) {
 					d.Verdict = poise.NeverFits
 				} else if d.Verdict == poise.NeverFits {
 					d.Verdict = poise.FitsNotNow

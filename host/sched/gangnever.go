@@ -9,12 +9,19 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
+// GangUnfit says whether it is certain that those members of a gang that start
+// together would not fit on the present nodes, even empty, ready and not drained. It
+// costs what planning them on an empty fleet does.
+func GangUnfit(snap *state.Snapshot, members []*state.Job) bool {
+	return neverFits(snap, members, gangOrder(members))
+}
+
 // neverFits says whether it is certain that the members would not fit all together
 // even if every node were empty, ready and not drained, whatever policies say. For
 // members of one request the answer is exact. Of others it is only said where one
 // fits no node, or where they ask for more than there is: whether the members fit
 // beside each other is bin packing, so what no order was found for may fit.
-func (p *Pipeline) neverFits(snap *state.Snapshot, members []*state.Job, order []int) bool {
+func neverFits(snap *state.Snapshot, members []*state.Job, order []int) bool {
 	domains, topology := (*Domains)(nil), members[0].Gang.Topology
 	if topology != nil {
 		domains = NewDomains(snap, topology)
