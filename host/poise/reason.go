@@ -2,7 +2,8 @@ package poise
 
 // ReasonCode says why a row is not a candidate. The order of the codes is the
 // order in which a row is tested, so each row has one reason: what lasts as
-// long as the node describes itself as it does comes first, what passes last.
+// long as the node describes itself as it does comes first, what passes last. Those
+// from PoolOverQuota on are of what keeps one job or gang off, which is asked last.
 type ReasonCode uint8
 
 // The reasons of the native filters.
