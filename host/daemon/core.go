@@ -39,6 +39,7 @@ type core struct {
 	store ledger
 	log   *slog.Logger
 	now   func() poise.Time
+	newID func() string // of a job, a gang or an array
 	after func(time.Duration, func())
 
 	commands chan func(*core)

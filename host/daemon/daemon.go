@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
@@ -200,7 +201,7 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 	})
 	*made = core{
 		lanes: map[poise.TenantID]*lane{}, fuel: map[poise.TenantID]*bucket{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),
-		loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
+		newID: newID, loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
 		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
 		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
@@ -208,6 +209,9 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 	}
 	return made, err
 }
+
+// newID gives an id that nobody else has; later ones are larger.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // openEngines makes the engines of the configured kind.
 func (d *Daemon) openEngines(c *config.Config) error {

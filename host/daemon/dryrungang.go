@@ -72,7 +72,7 @@ func (d *Daemon) PlanGang(ctx context.Context, tenant poise.TenantID, specs []cl
 		}
 		whys[i].Job = client.Job{ID: string(jobs[i].ID), Name: jobs[i].Name, Tenant: string(tenant), State: client.Waiting, Spec: specs[i]}
 	}
-	if err := formGangs(own); err != nil {
+	if err := formGangs(own, newID); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(jobs, func(a, b *poise.Job) int { return int(a.Gang.Index - b.Gang.Index) })

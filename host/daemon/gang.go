@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/google/uuid"
-
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/store"
 )
@@ -74,7 +72,7 @@ func (c *core) start(live *liveJob, d *poise.Decision, placement string, index u
 
 // formGangs gives the gangs of a submission ids of their own, and refuses one that is
 // not complete or contradicts itself.
-func formGangs(specs []Spec) error {
+func formGangs(specs []Spec, newID func() string) error {
 	type known struct {
 		id    string
 		first *poise.Job
@@ -89,7 +87,7 @@ func formGangs(specs []Spec) error {
 		given := j.Gang.ID
 		k := gangs[given]
 		if k == nil {
-			k = &known{id: uuid.Must(uuid.NewV7()).String(), first: j, seen: map[int32]bool{}}
+			k = &known{id: newID(), first: j, seen: map[int32]bool{}}
 			gangs[given] = k
 			order = append(order, given)
 		}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/store"
 )
@@ -65,7 +63,7 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 			return
 		}
 	}
-	if err := formGangs(specs); err != nil {
+	if err := formGangs(specs, c.newID); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -73,12 +71,12 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 	for i := range specs {
 		if a := specs[i].Array; a != nil {
 			if a.Index == 0 {
-				array = uuid.Must(uuid.NewV7()).String()
+				array = c.newID()
 			}
 			a.ID = array
 		}
 		j := &specs[i].Job
-		j.ID = poise.JobID(uuid.Must(uuid.NewV7()).String())
+		j.ID = poise.JobID(c.newID())
 		j.Tenant = tenant
 		if j.Name == "" {
 			j.Name = string(j.ID)

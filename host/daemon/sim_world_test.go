@@ -262,6 +262,7 @@ type simulation struct {
 	held         map[string]bool // told so by the daemon, and not asked to release since
 	excused      map[string]bool // may run again: its node left, or its engine died
 	nodes, jobs  int
+	ids          int // given out
 
 	recovered, stalls int
 }
@@ -330,6 +331,10 @@ func (s *simulation) recover() error {
 	c := s.core
 	c.store, c.log, c.board, c.hands, c.metrics = s.archive, log, newBoard(), s.line, s.metrics
 	c.now = func() poise.Time { return s.clock }
+	c.newID = func() string { // the same of a seed each time
+		s.ids++
+		return fmt.Sprintf("%08d-0000-7000-8000-000000000000", s.ids)
+	}
 	c.after = func(wait time.Duration, f func()) {
 		s.timers = append(s.timers, simTimer{s.clock + poise.Time(wait.Milliseconds()), f})
 	}
