@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // transcript is a text that says what a person types and what comes out, from an empty
-// daemon on. Its file has, after a line or two of what it shows, parts that each
-// begin with a line "-- NAME --": files, the part serve with more flags of the
+// daemon on. Its file has, after a line or two of what it shows, parts in the form of
+// txtar: files, the part serve with more flags of the
 // daemon, and last the transcript. A command there begins with "$ "; what it
 // prints follows. A daemon of virtual time runs the nodes of nodes.yaml, so slowly
 // that nothing ends by itself.
@@ -34,23 +36,20 @@ func readScene(t *testing.T, path string) *transcript {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &transcript{files: map[string]string{}}
-	head, typed, found := strings.Cut(string(text), "-- transcript --\n")
-	if s.head = head; !found {
-		t.Fatalf("%s: no transcript", path)
+	archive, s, typed := txtar.Parse(text), &transcript{files: map[string]string{}}, ""
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "serve":
+			s.serve = strings.Join(strings.Fields(string(f.Data)), " ")
+		case "transcript":
+			typed = string(f.Data)
+			s.head, _, _ = strings.Cut(string(text), "-- transcript --\n")
+		default:
+			s.files[f.Name] = string(f.Data)
+		}
 	}
-	parts := regexp.MustCompile(`(?m)^-- (\S+) --\n`).FindAllStringSubmatchIndex(head, -1)
-	for i, p := range parts {
-		end := len(head)
-		if i+1 < len(parts) {
-			end = parts[i+1][0]
-		}
-		name, content := head[p[2]:p[3]], head[p[1]:end]
-		if name == "serve" {
-			s.serve = strings.Join(strings.Fields(content), " ")
-			continue
-		}
-		s.files[name] = content
+	if s.head == "" {
+		t.Fatalf("%s: no transcript", path)
 	}
 	for line := range strings.Lines(typed) {
 		if command, ok := strings.CutPrefix(line, "$ "); ok {

@@ -26,12 +26,14 @@ type obstacle struct {
 func (r *ranking) helps(p *Policy, snap *state.Snapshot) ([]poise.Help, []poise.Miss) {
 	var all helpList
 	var misses missList
+	var obstacles []obstacle // of one row after the other
 	for row := range uint32(len(r.rows)) {
 		e := &r.rows[row]
 		if !e.present || e.reason == 0 {
 			continue
 		}
-		obstacles, amounts := r.fit.obstacles(snap, row)
+		var amounts int
+		obstacles, amounts = r.fit.obstacles(obstacles[:0], snap, row)
 		if len(obstacles) == amounts {
 			for i := range obstacles {
 				misses.add(&obstacles[i], r, snap, row)
@@ -95,10 +97,11 @@ func (l *missList) add(o *obstacle, r *ranking, snap *state.Snapshot, row uint32
 	}
 }
 
-// obstacles gives every test that a row fails now, and how many of them are
+// obstacles appends every test that a row fails now, and how many of them are
 // amounts. A dimension in which the node is too small even when empty is one of
 // them: asking for less would help there as well.
-func (f *fit) obstacles(snap *state.Snapshot, row uint32) (all []obstacle, amounts int) {
+func (f *fit) obstacles(all []obstacle, snap *state.Snapshot, row uint32) ([]obstacle, int) {
+	amounts := 0
 	labels := snap.Labels(row)
 	for i := range f.shape.Selectors {
 		if s := &f.shape.Selectors[i]; !s.Matches(labels) {
