@@ -115,7 +115,7 @@ func actCommand(
 				if cmd.Flags().Changed("selector") {
 					swept, err := c.Sweep(ctx, action, selector)
 					if err == nil {
-						_, err = fmt.Fprintf(s.Out, "%s %s\n", jobsText(swept.Jobs), done)
+						_, err = fmt.Fprintf(s.Out, "%s %s\n", countOf(swept.Jobs, "job"), done)
 					}
 					return err
 				}
@@ -132,13 +132,6 @@ func actCommand(
 	}
 	cmd.Flags().StringVar(&selector, "selector", "", "all jobs that have not ended and whose labels match: "+selectorUsage)
 	return cmd
-}
-
-func jobsText(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
 }
 
 // groupText says what a group of jobs is.

@@ -69,6 +69,7 @@ type plainly struct{ ids map[string]string }
 var (
 	idText      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	addressText = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	userText    = regexp.MustCompile(`by user \d+`)
 	tokenText   = regexp.MustCompile(`token [0-9a-f]{12} `)
 	digestText  = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 	timeText    = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
@@ -81,6 +82,7 @@ func (p *plainly) text(text string) string {
 		}
 		return p.ids[id]
 	})
+	text = userText.ReplaceAllString(text, "by user UID")
 	text = tokenText.ReplaceAllString(addressText.ReplaceAllString(text, "ADDRESS"), "token ID ")
 	return timeText.ReplaceAllString(digestText.ReplaceAllString(text, "sha256:DIGEST"), "TIME")
 }
