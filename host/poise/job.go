@@ -42,6 +42,7 @@ type Job struct {
 	Retry             *Retry  `json:",omitempty"` // nil = never
 	Held              string  `json:",omitempty"` // who holds it, "" = nobody
 	Labels            []Label `json:",omitempty"` // sorted by key, distinct; what people find it by
+	Pod               *Pod    `json:",omitempty"` // nil = it is no pod
 }
 
 // Request is what one task of a job needs.
@@ -106,6 +107,11 @@ func (j *Job) Validate() error {
 	}
 	if err := j.Request.Validate(op); err != nil {
 		return err
+	}
+	if j.Pod != nil {
+		if err := j.Pod.Validate(op); err != nil {
+			return err
+		}
 	}
 	for i := range j.Selectors {
 		if err := j.Selectors[i].Validate(); err != nil {

@@ -47,7 +47,7 @@ func TestNodeValidate(t *testing.T) {
 	f(`node "n1": labels: "rack" after "rack", expected sorted and distinct`, func(n *Node) { n.Labels[1].Key = "rack" })
 
 	f(`node "n1": taint: key: empty, expected a taint key`, func(n *Node) { n.Taints[1].Key = "" })
-	f(`node "n1": taint: gpu: effect "PreferNoSchedule", expected NoSchedule or NoExecute`, func(n *Node) { n.Taints[0].Effect = "PreferNoSchedule" })
+	f(`node "n1": taint: gpu: effect "Prefer", expected NoSchedule, NoExecute or PreferNoSchedule`, func(n *Node) { n.Taints[0].Effect = "Prefer" })
 }
 
 func TestNodeValidatesDevices(t *testing.T) {

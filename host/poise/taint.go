@@ -2,15 +2,19 @@ package poise
 
 import "fmt"
 
-// Effect is what a Taint does to jobs that do not tolerate it. Both effects
-// keep new jobs away; NoExecute also asks the engine to evict running ones.
+// Effect is what a Taint does to jobs that do not tolerate it. NoSchedule and
+// NoExecute keep new jobs away; NoExecute also asks the engine to evict running
+// ones; PreferNoSchedule has them go elsewhere where they can.
 type Effect string
 
 // The effects of a Taint.
 const (
-	NoSchedule Effect = "NoSchedule"
-	NoExecute  Effect = "NoExecute"
+	NoSchedule       Effect = "NoSchedule"
+	NoExecute        Effect = "NoExecute"
+	PreferNoSchedule Effect = "PreferNoSchedule"
 )
+
+func (e Effect) known() bool { return e == NoSchedule || e == NoExecute || e == PreferNoSchedule }
 
 // Taint keeps jobs off a node unless they tolerate it.
 type Taint struct {
@@ -28,7 +32,7 @@ func (t *Taint) String() string {
 }
 
 // Toleration lets a job onto nodes with a matching taint. An empty key
-// tolerates every taint, an empty effect both effects; Exists ignores the
+// tolerates every taint, an empty effect every effect; Exists ignores the
 // value.
 type Toleration struct {
 	Key, Value string
@@ -36,8 +40,19 @@ type Toleration struct {
 	Effect     Effect
 }
 
-// Tolerates says whether one of the tolerations matches the taint.
+// Tolerates says whether the taint does not keep a job with these tolerations
+// away: one of them matches, or it keeps nobody away.
 func Tolerates(tolerations []Toleration, t *Taint) bool {
+	return t.Effect == PreferNoSchedule || matchedBy(tolerations, t)
+}
+
+// Minds says whether the taint has a job with these tolerations go elsewhere where
+// it can.
+func Minds(tolerations []Toleration, t *Taint) bool {
+	return t.Effect == PreferNoSchedule && !matchedBy(tolerations, t)
+}
+
+func matchedBy(tolerations []Toleration, t *Taint) bool {
 	for i := range tolerations {
 		o := &tolerations[i]
 		if o.Key != "" && o.Key != t.Key {
@@ -58,16 +73,16 @@ func (t *Taint) Validate() error {
 	if t.Key == "" {
 		return invalid("taint", "key: empty, expected a taint key")
 	}
-	if t.Effect != NoSchedule && t.Effect != NoExecute {
-		return invalid("taint", fmt.Sprintf("%s: effect %q, expected NoSchedule or NoExecute", t.Key, t.Effect))
+	if !t.Effect.known() {
+		return invalid("taint", fmt.Sprintf("%s: effect %q, expected NoSchedule, NoExecute or PreferNoSchedule", t.Key, t.Effect))
 	}
 	return nil
 }
 
 // Validate checks the effect and that an empty key comes with Exists.
 func (o *Toleration) Validate() error {
-	if o.Effect != "" && o.Effect != NoSchedule && o.Effect != NoExecute {
-		return invalid("toleration", fmt.Sprintf("%s: effect %q, expected NoSchedule, NoExecute or none", o.Key, o.Effect))
+	if o.Effect != "" && !o.Effect.known() {
+		return invalid("toleration", fmt.Sprintf("%s: effect %q, expected NoSchedule, NoExecute, PreferNoSchedule or none", o.Key, o.Effect))
 	}
 	if o.Key == "" && !o.Exists {
 		return invalid("toleration", "key: empty without exists, expected a taint key")

@@ -10,8 +10,8 @@ func TestTaintValidate(t *testing.T) {
 	f("", Taint{"gpu", "", NoSchedule})
 	f("", Taint{"gpu", "yes", NoExecute})
 	f("taint: key: empty, expected a taint key", Taint{"", "yes", NoSchedule})
-	f(`taint: gpu: effect "", expected NoSchedule or NoExecute`, Taint{"gpu", "yes", ""})
-	f(`taint: gpu: effect "noschedule", expected NoSchedule or NoExecute`, Taint{"gpu", "yes", "noschedule"})
+	f(`taint: gpu: effect "", expected NoSchedule, NoExecute or PreferNoSchedule`, Taint{"gpu", "yes", ""})
+	f(`taint: gpu: effect "noschedule", expected NoSchedule, NoExecute or PreferNoSchedule`, Taint{"gpu", "yes", "noschedule"})
 }
 
 func TestTolerationValidate(t *testing.T) {
@@ -26,7 +26,7 @@ func TestTolerationValidate(t *testing.T) {
 	f("toleration: key: empty without exists, expected a taint key", Toleration{})
 	f("toleration: key: empty without exists, expected a taint key", Toleration{Value: "yes"})
 	f(`toleration: gpu: value "yes" with exists, expected no value`, Toleration{Key: "gpu", Value: "yes", Exists: true})
-	f(`toleration: gpu: effect "PreferNoSchedule", expected NoSchedule, NoExecute or none`, Toleration{Key: "gpu", Effect: "PreferNoSchedule"})
+	f(`toleration: gpu: effect "Prefer", expected NoSchedule, NoExecute, PreferNoSchedule or none`, Toleration{Key: "gpu", Effect: "Prefer"})
 }
 
 func TestTolerates(t *testing.T) {
@@ -58,4 +58,21 @@ func TestTolerates(t *testing.T) {
 	f(true, Toleration{Key: "gpu"})
 	f(false, Toleration{Key: "gpu", Value: "yes"})
 	f(true, Toleration{Exists: true, Effect: NoExecute})
+}
+
+// A taint that only prefers keeps nobody away; who does not tolerate it minds.
+func TestSoftTaint(t *testing.T) {
+	f := func(taint Taint, tolerates, minds bool, tolerations ...Toleration) {
+		t.Helper()
+		if got, minded := Tolerates(tolerations, &taint), Minds(tolerations, &taint); got != tolerates || minded != minds {
+			t.Errorf("%s: tolerated %t, minded %t", taint.String(), got, minded)
+		}
+	}
+	soft := Taint{"spot", "yes", PreferNoSchedule}
+	f(soft, true, true)
+	f(soft, true, true, Toleration{Key: "spot", Value: "no"})
+	f(soft, true, true, Toleration{Key: "spot", Exists: true, Effect: NoSchedule})
+	f(soft, true, false, Toleration{Key: "spot", Exists: true, Effect: PreferNoSchedule})
+	f(soft, true, false, Toleration{Exists: true})
+	f(Taint{"spot", "yes", NoSchedule}, false, false)
 }

@@ -103,7 +103,7 @@ type Toleration struct {
 	Key    string `json:"key,omitempty"`
 	Value  string `json:"value,omitempty"`
 	Exists bool   `json:"exists,omitempty"`
-	Effect string `json:"effect,omitempty" doc:"NoSchedule, NoExecute, or both where it is not given"`
+	Effect string `json:"effect,omitempty" doc:"NoSchedule, NoExecute or PreferNoSchedule, or all where it is not given"`
 }
 
 // NewJobSpec gives the spec that is read as this job, without what it runs.

@@ -31,7 +31,7 @@ type NodeDevices struct {
 type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
-	Effect string `json:"effect" doc:"NoSchedule or NoExecute"`
+	Effect string `json:"effect" doc:"NoSchedule, NoExecute or PreferNoSchedule"`
 }
 
 // NewNodeSpec gives the spec that is read as this node.
