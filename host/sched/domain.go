@@ -173,8 +173,9 @@ func Beside(snap *state.Snapshot, j *state.Job, running []uint32) *Domains {
 
 // packInto gives the domain in which all members fit with the smallest total loss,
 // of equal ones the first by name; where there is none, the one in which most fit,
-// and beside it why none of the others has room.
-func (p *Pipeline) packInto(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, d *Domains) (best int, more []poise.Reason, err error) {
+// and beside it why none of the others has room. What plugins used for it is added to
+// use.
+func (p *Pipeline) packInto(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, d *Domains, use *gangUse) (best int, more []poise.Reason, err error) {
 	rows := make([][]uint32, len(d.names))
 	for row := range uint32(snap.Rows()) {
 		if at := d.of[row]; at >= 0 {
@@ -187,6 +188,7 @@ func (p *Pipeline) packInto(snap *state.Snapshot, members []*state.Job, order []
 		fitted, loss := 0, 0.0
 		for _, i := range order {
 			r, row, ok, err := p.among(trial.View(), members[i], rows[at], pass)
+			use.add(p.use())
 			if err != nil {
 				return best, nil, err
 			}

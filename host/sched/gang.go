@@ -93,20 +93,23 @@ func gangOrder(members []*state.Job) []int {
 func (p *Pipeline) planGang(snap *state.Snapshot, members []*state.Job, pass *Pass) (GangPlan, error) {
 	topology := members[0].Gang.Topology
 	order := gangOrder(members)
+	var use gangUse
 	if topology == nil {
-		return p.planMembers(snap, members, order, pass, nil)
+		return p.planMembers(snap, members, order, pass, nil, use)
 	}
 	domains := NewDomains(snap, topology)
 	if topology.Mode == poise.TopologySpread {
 		domains.eligible(snap, members)
-		return p.planMembers(snap, members, order, pass, domains)
+		return p.planMembers(snap, members, order, pass, domains, use)
 	}
-	best, more, err := p.packInto(snap, members, order, pass, domains)
+	best, more, err := p.packInto(snap, members, order, pass, domains, &use)
 	if err != nil {
-		return GangPlan{Decision: p.blank(snap, members[0], pass.Now)}, err
+		d := p.blank(snap, members[0], pass.Now)
+		d.Plugins = use
+		return GangPlan{Decision: d}, err
 	}
 	domains.only(best)
-	plan, err := p.planMembers(snap, members, order, pass, domains)
+	plan, err := p.planMembers(snap, members, order, pass, domains, use)
 	if d := &plan.Decision; err == nil && d.Verdict != poise.Placed {
 		for _, reason := range more { // what could help in another domain helps as well
 			if !slices.Contains(d.Reasons, reason) {
@@ -117,8 +120,10 @@ func (p *Pipeline) planGang(snap *state.Snapshot, members []*state.Job, pass *Pa
 	return plan, err
 }
 
-// planMembers places the members one after the other.
-func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, domains *Domains) (GangPlan, error) {
+// planMembers places the members one after the other. What plugins used before, and
+// where a member has no place what they used for those that had one, is with the
+// first decision or with the only one.
+func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, domains *Domains, before gangUse) (GangPlan, error) {
 	trial := p.Trial(snap)
 	plan := GangPlan{Members: make([]poise.Decision, len(members))}
 	each := *pass
@@ -131,8 +136,17 @@ func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order
 		d.Plugins = p.use()
 		d.Gang = partOf(j)
 		d.Gang.Fitted = int32(n)
+		if n == 0 && before != nil {
+			before.add(d.Plugins)
+			d.Plugins = before
+		}
 		if err != nil || d.Verdict != poise.Placed {
-			d.Job = members[0].ID
+			var use gangUse
+			for _, at := range order[:n] {
+				use.add(plan.Members[at].Plugins)
+			}
+			use.add(d.Plugins)
+			d.Job, d.Plugins = members[0].ID, use
 			if err == nil {
 				p.moreReasons(&d, trial.View(), members, order[:n])
 				if neverFits(snap, members, order) {
