@@ -19,7 +19,7 @@ func newPluginShadow(s Streams) *cobra.Command {
 		Short: "Run a plugin beside the policy in force, and compare",
 		Long: "Run a plugin beside the policy in force. It is shown every decision about the tenant's jobs, within\n" +
 			"a fuel budget of its own, and decides nothing. The report says how often it would have decided\n" +
-			"alike, and where and why not.",
+			"alike, and where and why not. A gang is one decision, alike if every task goes where it went.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -35,6 +35,17 @@ func TestShadowCommands(t *testing.T) {
 				Index: 9, Name: "train", Live: client.ShadowChoice{Verdict: "placed", Node: "a", Devices: []uint16{0, 1}}, Would: client.ShadowChoice{Verdict: "fits-not-now", Reason: "too old"},
 				LiveOnLive: client.ShadowOpinion{Loss: loss(1), Tier: 1}, WouldOnLive: client.ShadowOpinion{Refused: "too old"},
 			},
+			{
+				Index: 9, Name: "wide", Job: "w1", Live: client.ShadowChoice{Node: "a"}, Would: client.ShadowChoice{Node: "b"}, LiveOnLive: client.ShadowOpinion{Loss: loss(1)},
+				Gang: &client.ShadowGang{Tasks: 20, Differ: 17, Members: []client.ShadowMember{
+					{Job: "w0", Live: client.ShadowChoice{Node: "a", Domain: "r1"}, Would: client.ShadowChoice{Node: "b", Domain: "r2"}},
+					{Job: "w1", Index: 1, Live: client.ShadowChoice{Node: "a", Domain: "r1", Devices: []uint16{0}}, Would: client.ShadowChoice{Node: "b", Domain: "r2"}},
+				}},
+			},
+			{
+				Index: 8, Name: "far", Job: "f19", Live: client.ShadowChoice{Node: "a"}, Would: client.ShadowChoice{Node: "b"}, LiveOnLive: client.ShadowOpinion{Loss: loss(1)},
+				Gang: &client.ShadowGang{Tasks: 20, Differ: 20, Members: []client.ShadowMember{{Job: "f0", Live: client.ShadowChoice{Node: "a"}, Would: client.ShadowChoice{Node: "b"}}}},
+			},
 			{Index: 8, Name: "evil\x1b[2J", Live: client.ShadowChoice{Node: "a"}, Would: client.ShadowChoice{Node: "b"}},
 		},
 		Largest: []client.ShadowDifference{},

@@ -40,14 +40,43 @@ func printShadow(w io.Writer, v *client.Shadow, most int) error {
 		list := rows{{"INDEX", "JOB", "LIVE", "SHADOW", "LIVE LOSS OF BOTH", "SHADOW LOSS OF BOTH"}}
 		for i := range table.list[:min(most, len(table.list))] {
 			d := &table.list[i]
-			list.add(strconv.FormatUint(d.Index, 10), d.Name, choiceText(&d.Live), choiceText(&d.Would),
-				opinionsText(d.LiveOnLive, d.LiveOnWould), opinionsText(d.WouldOnLive, d.WouldOnOwn))
+			losses := []string{opinionsText(d.LiveOnLive, d.LiveOnWould), opinionsText(d.WouldOnLive, d.WouldOnOwn)}
+			if d.Gang == nil {
+				list.add(append([]string{strconv.FormatUint(d.Index, 10), d.Name, choiceText(&d.Live), choiceText(&d.Would)}, losses...)...)
+				continue
+			}
+			addGang(&list, d, losses)
 		}
 		if err := list.write(w, "differences"); err != nil {
 			return err
 		}
 	}
 	return printRerun(w, v.Fleet)
+}
+
+// addGang adds a line for a gang, and one for each member that goes elsewhere: the
+// losses stand with the member that they are of.
+func addGang(list *rows, d *client.ShadowDifference, losses []string) {
+	g := d.Gang
+	list.add(strconv.FormatUint(d.Index, 10), fmt.Sprintf("gang %s: %d of %d tasks", d.Name, g.Differ, g.Tasks), "", "", "", "")
+	shown := false
+	for i := range g.Members {
+		m := &g.Members[i]
+		line := []string{"", fmt.Sprintf("task %d", m.Index), choiceText(&m.Live), choiceText(&m.Would), "", ""}
+		if m.Job == d.Job {
+			copy(line[4:], losses)
+			shown = true
+		}
+		list.add(line...)
+	}
+	if more := int(g.Differ) - len(g.Members); more > 0 {
+		line := []string{"", fmt.Sprintf("%d more", more), "", "", "", ""}
+		if !shown {
+			line[2], line[3] = choiceText(&d.Live), choiceText(&d.Would)
+			copy(line[4:], losses)
+		}
+		list.add(line...)
+	}
 }
 
 func printRerun(w io.Writer, f *client.ShadowRerun) error {
@@ -131,10 +160,14 @@ func choiceText(c *client.ShadowChoice) string {
 	if c.Node == "" {
 		return cmp.Or(c.Reason, c.Verdict)
 	}
+	text := c.Node
 	if len(c.Devices) > 0 {
-		return c.Node + " " + indexes(c.Devices)
+		text += " " + indexes(c.Devices)
 	}
-	return c.Node
+	if c.Domain != "" {
+		text += " in " + c.Domain
+	}
+	return text
 }
 
 // opinionsText prints what one policy says of the live node and of the shadow's.

@@ -209,6 +209,9 @@ func (c *core) send(w *loop.Work) {
 // settle ends a piece of work.
 func (c *core) settle(w timed) error {
 	s, err := c.loop.Settle(w.Work, c.now(), sched.Full)
+	if err == nil && s.Again == nil && !s.Dropped {
+		c.show(w.Work, &s)
+	}
 	for _, body := range s.Events {
 		if err := c.event(body); err != nil {
 			return err
@@ -232,7 +235,6 @@ func (c *core) settle(w timed) error {
 	live.decision = &s.Decision
 	live.row.Attempts++
 	c.meterDecision(live, &s.Decision, w.took)
-	c.show(w.Work, &s.Decision)
 	if s.Decision.Verdict != poise.Placed {
 		if reason := c.reason(&s.Decision); live.row.Reason != reason {
 			live.row.Reason = reason

@@ -12,6 +12,7 @@ import (
 
 	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
 	compare "github.com/poise-sched/poise/host/shadow"
 	"github.com/poise-sched/poise/host/stack"
 	"github.com/poise-sched/poise/host/state"
@@ -70,18 +71,19 @@ type keptShadow struct {
 
 // shown is a live decision as a shadow gets to see it. Nothing in it changes.
 type shown struct {
-	job      state.Job
-	snap     *state.Snapshot
-	index    uint64
+	basis    *loop.Basis
 	at       poise.Time
-	decision *poise.Decision
+	made     *sched.GangPlan // without Members for a single job
 	policies *state.Policies
 }
 
-// show leaves a decision to the shadows that it concerns. It takes no guest call
-// and waits for nothing; a snapshot is taken only where a shadow has room.
-func (c *core) show(w *loop.Work, d *poise.Decision) {
-	if len(c.shadows) == 0 || d.Gang != nil { // a shadow decides about single jobs
+// show leaves a decision to the shadows that it concerns, before anything that comes
+// of it is in the state. It takes no guest call and waits for nothing; a snapshot is
+// taken only where a shadow has room. A job that is over a quota before any node is
+// looked at is so under every policy.
+func (c *core) show(w *loop.Work, made *loop.Settled) {
+	d := &made.Decision
+	if len(c.shadows) == 0 || d.Verdict == poise.OverQuota && len(d.Reasons) == 0 {
 		return
 	}
 	concerned := []*shadow{c.shadows[w.Job.Tenant], nil}
@@ -97,9 +99,8 @@ func (c *core) show(w *loop.Work, d *poise.Decision) {
 			sh.dropped.Add(1)
 			continue
 		}
-		if s.snap == nil {
-			s = shown{job: w.Job, at: c.now(), decision: d, policies: c.loop.State().Policies()}
-			s.snap, s.index = c.loop.Kept(w, d)
+		if s.basis == nil {
+			s = shown{basis: c.loop.Basis(w, d), at: c.now(), made: &sched.GangPlan{Decision: *d, Members: made.Members}, policies: c.loop.State().Policies()}
 		}
 		sh.queue <- s
 	}

@@ -41,7 +41,8 @@ func casesOf(a *poise.Activation) client.RecordedCases {
 	return client.RecordedCases{Plugin: a.Plugin, Version: a.Version, Digest: a.Digest, Params: a.Params, Weight: a.Weight, Cases: []client.RecordedCase{}}
 }
 
-// lastCases gives the latest placements by the policy that is in force.
+// lastCases gives the latest placements by the policy that is in force, without those
+// of gangs: a test case has one job.
 func (d *Daemon) lastCases(ctx context.Context, tenant poise.TenantID, last int) (client.RecordedCases, error) {
 	now, err := d.inForce(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ func (d *Daemon) lastCases(ctx context.Context, tenant poise.TenantID, last int)
 			if err := json.Unmarshal(row.Body, &made); err != nil {
 				return list, fmt.Errorf("decision %d: %w", row.Seq, err)
 			}
-			if len(list.Cases) == last || row.Snapshot < a.Index || !slices.ContainsFunc(made.Plugins, func(u poise.PluginUse) bool { return u.Digest == a.Digest }) {
+			if len(list.Cases) == last || made.Gang != nil || row.Snapshot < a.Index || !slices.ContainsFunc(made.Plugins, func(u poise.PluginUse) bool { return u.Digest == a.Digest }) {
 				continue
 			}
 			job, err := d.store.Job(ctx, row.Job)

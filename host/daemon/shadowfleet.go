@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
 	compare "github.com/poise-sched/poise/host/shadow"
@@ -97,21 +98,45 @@ func (sh *shadow) rerun(ctx context.Context, s past, r *redecision, from uint64,
 	return err
 }
 
-// planner plans by a stack, in a slot and within the fuel of the shadow.
+// planner gives what plans by a stack.
 func (sh *shadow) planner(ctx context.Context, st *stack.Stack) compare.Planner {
-	pipe := sched.NewPipeline(st.Policy)
-	return func(snap *state.Snapshot, j *state.Job) (poise.Decision, error) {
-		if !pause(ctx, sh.fuel.take(0, sh.tools.rate(), now())) {
-			return poise.Decision{}, unavailable(ctx)
-		}
-		select {
-		case sh.tools.slots <- struct{}{}:
-		case <-ctx.Done():
-			return poise.Decision{}, unavailable(ctx)
-		}
-		d, err := pipe.Plan(snap, j, sched.Pass{Now: snap.At(), Detail: sched.Brief})
-		<-sh.tools.slots
-		sh.fuel.take(fuelOf(&d, ""), sh.tools.rate(), now())
-		return d, err
+	return &redecider{ctx: ctx, sh: sh, pipe: sched.NewPipeline(st.Policy)}
+}
+
+// redecider plans by a stack, in a slot and within the fuel of the shadow.
+type redecider struct {
+	ctx  context.Context
+	sh   *shadow
+	pipe *sched.Pipeline
+}
+
+// Plan implements shadow.Planner.
+func (r *redecider) Plan(s *state.State, j *state.Job) (poise.Decision, error) {
+	plan, err := r.plan(s, j, func(pass sched.Pass) (plan sched.GangPlan, err error) {
+		plan.Decision, err = r.pipe.Plan(s.View(), j, pass)
+		return plan, err
+	})
+	return plan.Decision, err
+}
+
+// PlanGang implements shadow.Planner.
+func (r *redecider) PlanGang(s *state.State, members []*state.Job) (sched.GangPlan, error) {
+	return r.plan(s, members[0], func(pass sched.Pass) (sched.GangPlan, error) { return r.pipe.PlanGang(s.View(), members, pass) })
+}
+
+func (r *redecider) plan(s *state.State, j *state.Job, by func(sched.Pass) (sched.GangPlan, error)) (sched.GangPlan, error) {
+	sh := r.sh
+	if !pause(r.ctx, sh.fuel.take(0, sh.tools.rate(), now())) {
+		return sched.GangPlan{}, unavailable(r.ctx)
 	}
+	select {
+	case sh.tools.slots <- struct{}{}:
+	case <-r.ctx.Done():
+		return sched.GangPlan{}, unavailable(r.ctx)
+	}
+	at := s.View().At()
+	plan, err := by(sched.Pass{Now: at, Detail: sched.Brief, Bars: loop.Bars(s, s.View(), j, at)})
+	<-sh.tools.slots
+	sh.fuel.take(fuelOfAll(&plan, ""), sh.tools.rate(), now())
+	return plan, err
 }

@@ -57,15 +57,23 @@ func spreadView(s *compare.Spread) client.ShadowSpread {
 }
 
 func choiceView(c compare.Choice) client.ShadowChoice {
-	return client.ShadowChoice{Verdict: client.NewDecision(&poise.Decision{Verdict: c.Verdict}).Verdict, Node: c.Node, Devices: c.Devices, Reason: c.Reason}
+	return client.ShadowChoice{Verdict: client.NewDecision(&poise.Decision{Verdict: c.Verdict}).Verdict, Node: c.Node, Devices: c.Devices, Domain: c.Domain, Reason: c.Reason}
 }
 
 func differenceView(d *compare.Difference) client.ShadowDifference {
-	return client.ShadowDifference{
+	v := client.ShadowDifference{
 		Index: d.Index, At: client.At(d.At), Job: string(d.Job), Name: d.Name, Live: choiceView(d.Live), Would: choiceView(d.Would),
 		LiveOnLive: client.ShadowOpinion(d.LiveOnLive), LiveOnWould: client.ShadowOpinion(d.LiveOnWould),
 		WouldOnLive: client.ShadowOpinion(d.WouldOnLive), WouldOnOwn: client.ShadowOpinion(d.WouldOnWould),
 	}
+	if g := d.Gang; g != nil {
+		v.Gang = &client.ShadowGang{Tasks: g.Tasks, Differ: g.Differ, Members: make([]client.ShadowMember, len(g.Members))}
+		for i := range g.Members {
+			m := &g.Members[i]
+			v.Gang.Members[i] = client.ShadowMember{Job: string(m.Job), Index: m.Index, Live: choiceView(m.Live), Would: choiceView(m.Would)}
+		}
+	}
+	return v
 }
 
 func rerunView(r *redecision) *client.ShadowRerun {

@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/poise-sched/poise/abi"
@@ -94,7 +96,7 @@ func (w *shadowWork) ready(ctx context.Context, s *shown) error {
 	defer sh.mu.Unlock()
 	if sh.kept.Beside != beside {
 		if sh.kept.Beside != "" {
-			sh.kept.Since, sh.kept.From, sh.kept.Tally = s.at, s.index, compare.Tally{}
+			sh.kept.Since, sh.kept.From, sh.kept.Tally = s.at, s.basis.Index, compare.Tally{}
 			sh.dropped.Store(0)
 		}
 		sh.kept.Beside, sh.dirty = beside, true
@@ -104,24 +106,31 @@ func (w *shadowWork) ready(ctx context.Context, s *shown) error {
 
 // plan makes a decision in a slot, within the fuel of the shadow. It gives false
 // where ctx ended first.
-func (w *shadowWork) plan(ctx context.Context, p *sched.Pipeline, s *shown, detail sched.Detail) (poise.Decision, bool) {
+func (w *shadowWork) plan(ctx context.Context, p *sched.Pipeline, s *shown, detail sched.Detail) (*sched.GangPlan, bool) {
 	sh := w.sh
 	if !pause(ctx, sh.fuel.take(0, sh.tools.rate(), now())) {
-		return poise.Decision{}, false
+		return nil, false
 	}
 	select {
 	case sh.tools.slots <- struct{}{}:
 	case <-ctx.Done():
-		return poise.Decision{}, false
+		return nil, false
 	}
-	d, err := p.Plan(s.snap, &s.job, sched.Pass{Now: s.decision.Now, Detail: detail})
+	var plan sched.GangPlan
+	var err error
+	pass := sched.Pass{Now: s.made.Decision.Now, Detail: detail, Bars: s.basis.Bars()}
+	if s.basis.Members != nil {
+		plan, err = p.PlanGang(s.basis.Snap, s.basis.Members, pass)
+	} else {
+		plan.Decision, err = p.Plan(s.basis.Snap, &s.basis.Job, pass)
+	}
 	<-sh.tools.slots
 	if err != nil {
 		sh.tools.log.Warn("a shadow has no answer", "tenant", string(sh.kept.Activation.Tenant), "error", err)
-		return d, false
+		return nil, false
 	}
-	sh.fuel.take(fuelOf(&d, ""), sh.tools.rate(), now())
-	return d, true
+	sh.fuel.take(fuelOfAll(&plan, ""), sh.tools.rate(), now())
+	return &plan, true
 }
 
 // compare takes in one decision and says whether the plugin faulted.
@@ -142,12 +151,18 @@ func (w *shadowWork) compare(ctx context.Context, s *shown) bool {
 		}
 		return false
 	}
+	job := &s.basis.Job
 	c := compare.Compared{
-		Index: s.index, At: s.at, Name: s.job.Name, Shape: shapeHash(s.job.Shape), Live: s.decision, Would: &would, Faults: newFaults(w.shade, before),
-		Fuel: fuelOf(&would, sh.kept.Activation.Digest),
+		Index: s.basis.Index, At: s.at, Name: job.Name, Shape: shapeHash(job.Shape), Live: s.made, Would: would, Faults: newFaults(w.shade, before),
+		Fuel: fuelOfAll(would, sh.kept.Activation.Digest),
 	}
-	for i := range would.Plugins {
-		c.Rows += int64(would.Plugins[i].Rows)
+	if s.basis.Members != nil {
+		c.Name = cmp.Or(job.Gang.Name, job.Name)
+	}
+	for _, d := range decisionsOf(would) {
+		for i := range d.Plugins {
+			c.Rows += int64(d.Plugins[i].Rows)
+		}
 	}
 	if !compare.Same(c.Live, c.Would) {
 		w.ask(ctx, s, &c)
@@ -155,7 +170,7 @@ func (w *shadowWork) compare(ctx context.Context, s *shown) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.kept.Tally.Add(&c)
-	sh.kept.Budget, sh.dirty, sh.policies = budgetOf(w.shade, &would), true, s.policies
+	sh.kept.Budget, sh.dirty, sh.policies = budgetOf(w.shade, &would.Decision), true, s.policies
 	return len(c.Faults) > 0
 }
 
@@ -163,25 +178,10 @@ func (w *shadowWork) compare(ctx context.Context, s *shown) bool {
 // the decisions do not tell. A policy that answers differently when it is asked
 // again tells nothing more.
 func (w *shadowWork) ask(ctx context.Context, s *shown, c *compare.Compared) {
-	fuller := func(d *poise.Decision, other string, p func() *sched.Pipeline) *poise.Decision {
-		if compare.Knows(d, other) {
-			return d
-		}
-		pipe := p()
-		if pipe == nil {
-			return d
-		}
-		all, ok := w.plan(ctx, pipe, s, sched.All)
-		if !ok || !compare.Same(d, &all) {
-			return d
-		}
-		full := *d
-		full.Ranked, full.Refusals = all.Ranked, all.Refusals
-		return &full
-	}
 	live, would := c.Live, c.Would
-	c.Would = fuller(would, live.Node, func() *sched.Pipeline { return w.shadePipe })
-	c.Live = fuller(live, would.Node, func() *sched.Pipeline {
+	l, o := compare.Apart(live, would)
+	c.Would = w.fuller(ctx, s, would, o, l.Node, func() *sched.Pipeline { return w.shadePipe })
+	c.Live = w.fuller(ctx, s, live, l, o.Node, func() *sched.Pipeline {
 		if w.livePi == nil {
 			tenant := w.sh.kept.Activation.Tenant
 			if s.policies.Activation(tenant) == nil {
@@ -195,6 +195,30 @@ func (w *shadowWork) ask(ctx context.Context, s *shown, c *compare.Compared) {
 		}
 		return w.livePi
 	})
+}
+
+// fuller gives a plan with all that its policy says about nodes in one of its
+// decisions, where that does not tell of a node.
+func (w *shadowWork) fuller(ctx context.Context, s *shown, plan *sched.GangPlan, d *poise.Decision, node string, by func() *sched.Pipeline) *sched.GangPlan {
+	if compare.Knows(d, node) {
+		return plan
+	}
+	pipe := by()
+	if pipe == nil {
+		return plan
+	}
+	all, ok := w.plan(ctx, pipe, s, sched.All)
+	if !ok || !compare.Same(plan, all) {
+		return plan
+	}
+	full := &sched.GangPlan{Decision: plan.Decision, Members: slices.Clone(plan.Members)}
+	if full.Members == nil {
+		full.Decision.Ranked, full.Decision.Refusals = all.Decision.Ranked, all.Decision.Refusals
+		return full
+	}
+	at := d.Gang.Index
+	full.Members[at].Ranked, full.Members[at].Refusals = all.Members[at].Ranked, all.Members[at].Refusals
+	return full
 }
 
 // pause waits, and gives false where ctx ends first.
@@ -219,6 +243,15 @@ func fuelOf(d *poise.Decision, digest string) int64 {
 		if digest == "" || d.Plugins[i].Digest == digest {
 			sum += d.Plugins[i].Fuel
 		}
+	}
+	return sum
+}
+
+// fuelOfAll is fuelOf for a plan, over all members of a gang that starts.
+func fuelOfAll(plan *sched.GangPlan, digest string) int64 {
+	sum := int64(0)
+	for _, d := range decisionsOf(plan) {
+		sum += fuelOf(&d, digest)
 	}
 	return sum
 }

@@ -10,8 +10,8 @@ import (
 
 // Bars gives what keeps a job off rows of a snapshot of the state, beside its
 // policy: quotas of pools, the members that run of its gang, and at that time what
-// is reserved for others. What a gang that
-// waits to start asks for counts as a whole in each pool.
+// is reserved for others. What a gang that waits to start asks for counts as a whole
+// in each pool.
 func Bars(s *state.State, snap *state.Snapshot, j *state.Job, now poise.Time) []sched.Bar {
 	bars := pooled(s, snap, j)
 	if b := sched.NewReserved(snap, Asks(s, j), now); b != nil {

@@ -102,16 +102,6 @@ func (l *lane) busy() error {
 	return &poise.Error{Kind: poise.Unavailable, Op: "plan", Detail: "the policy is at work on another job, expected to be asked again"}
 }
 
-// Kept gives, for keeping, what a decision was made on that Settle gave for a
-// piece of work, and the index of the last event that it has seen. It is to be
-// asked before the state changes.
-func (l *Loop) Kept(w *Work, d *poise.Decision) (*state.Snapshot, uint64) {
-	if w.Away && w.snap.Version() == d.Version {
-		return w.snap, w.Index
-	}
-	return l.state.Snapshot(), l.state.Index()
-}
-
 // Settled is what became of a piece of work.
 type Settled struct {
 	// Events come of the outcome: they are to be applied and recorded next, in this

@@ -29,15 +29,17 @@ type Case struct {
 const nearTie = 1e-6
 
 // consider keeps a case of the comparison where it is worth one: of each kind
-// the latest, of the shapes the first.
+// the latest, of the shapes the first. A gang gives none: a test case has one job.
 func (t *Tally) consider(c *Compared, same bool) {
 	why := ""
 	switch {
+	case c.Live.Decision.Gang != nil:
+		return
 	case len(c.Faults) > 0:
 		why = Faults
 	case !same:
 		why = Differs
-	case tied(c.Would):
+	case tied(&c.Would.Decision):
 		why = NearTie
 	case len(t.Shapes) < maxShapes && !slices.Contains(t.Shapes, c.Shape):
 		why = FirstShape
@@ -62,7 +64,7 @@ func (t *Tally) consider(c *Compared, same bool) {
 		}
 		t.Cases = slices.Delete(t.Cases, first, first+1)
 	}
-	t.Cases = append(t.Cases, Case{Why: why, Index: c.Index, Job: c.Live.Job, Name: c.Name, Would: ChoiceOf(c.Would), Fault: len(c.Faults) > 0})
+	t.Cases = append(t.Cases, Case{Why: why, Index: c.Index, Job: c.Live.Decision.Job, Name: c.Name, Would: ChoiceOf(&c.Would.Decision), Fault: len(c.Faults) > 0})
 }
 
 func tied(d *poise.Decision) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
 )
 
 // Choice is what one policy made of a job.
@@ -14,6 +15,7 @@ type Choice struct {
 	Verdict poise.Verdict
 	Node    string   // "" unless placed
 	Devices []uint16 `json:",omitempty"`
+	Domain  string   `json:",omitempty"` // of a member of a gang with a topology
 	Reason  string   `json:",omitempty"` // where it was not placed: what keeps it off most nodes
 }
 
@@ -33,12 +35,9 @@ type Difference struct {
 	Live, Would Choice
 	// What each policy says of the node that the other chose, and of its own.
 	LiveOnLive, LiveOnWould, WouldOnLive, WouldOnWould Opinion
-}
-
-// Same says whether two decisions choose the same node and devices, or none for
-// as good as ever or never.
-func Same(live, would *poise.Decision) bool {
-	return live.Verdict == would.Verdict && live.Node == would.Node && slices.Equal(live.Devices, would.Devices)
+	// Gang is set for a gang that was to start, which counts once, whatever number of
+	// members goes elsewhere: what stands above is then of one member, see Apart.
+	Gang *GangDifference `json:",omitempty"`
 }
 
 // Knows says whether a decision tells what its policy thinks of a node; "" is no
@@ -50,11 +49,16 @@ func Knows(d *poise.Decision, node string) bool {
 
 // NewDifference compares two decisions that are not the same. What they do not
 // tell of a node is left open.
-func NewDifference(index uint64, at poise.Time, name string, live, would *poise.Decision) Difference {
+func NewDifference(index uint64, at poise.Time, name string, live, would *sched.GangPlan) Difference {
+	l, w := Apart(live, would)
+	id := l.Job
+	if live.Members == nil {
+		id = w.Job
+	}
 	return Difference{
-		Index: index, At: at, Job: live.Job, Name: name, Live: ChoiceOf(live), Would: ChoiceOf(would),
-		LiveOnLive: opinionOn(live, live.Node), LiveOnWould: opinionOn(live, would.Node),
-		WouldOnLive: opinionOn(would, live.Node), WouldOnWould: opinionOn(would, would.Node),
+		Index: index, At: at, Job: id, Name: name, Live: ChoiceOf(l), Would: ChoiceOf(w),
+		LiveOnLive: opinionOn(l, l.Node), LiveOnWould: opinionOn(l, w.Node),
+		WouldOnLive: opinionOn(w, l.Node), WouldOnWould: opinionOn(w, w.Node), Gang: gangDifference(live, would),
 	}
 }
 
@@ -97,6 +101,13 @@ func ChoiceOf(d *poise.Decision) Choice {
 		c.Reason = short(d.Fault)
 	case len(d.Refused) > 0:
 		c.Reason = reasonText(d.Refused[0].Code, d.Refused[0].Dim, d.Refused[0].Text)
+	}
+	switch {
+	case d.Gang == nil:
+	case d.Verdict == poise.Placed:
+		c.Domain = d.Gang.Domain
+	case d.Fault == "":
+		c.Reason += "; " + d.Gang.String()
 	}
 	return c
 }

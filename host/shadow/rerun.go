@@ -4,11 +4,17 @@ import (
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
-// Planner decides about a job of a state that belongs to the caller.
-type Planner func(*state.Snapshot, *state.Job) (poise.Decision, error)
+// Planner decides about jobs of a state that belongs to the caller, with all that
+// keeps them off nodes there: quotas of pools, topologies.
+type Planner interface {
+	Plan(s *state.State, j *state.Job) (poise.Decision, error)
+	// PlanGang decides about the members of a gang that start together.
+	PlanGang(s *state.State, members []*state.Job) (sched.GangPlan, error)
+}
 
 // Rerun goes through recorded events twice: as they were, and with the jobs of
 // the shadow's policy decided by it, each when it was placed in fact. A job that
@@ -24,7 +30,6 @@ type Rerun struct {
 	asks        []poise.Request
 	askShapes   map[uint32]bool
 	moves       Moves
-	tentative   state.Tentative
 }
 
 // Moves counts what a Rerun decided.
@@ -113,7 +118,7 @@ func (r *Rerun) place(at poise.Time, p *poise.Placement) error {
 	}
 	if !r.mine(j.Tenant) {
 		r.note(j)
-		if r.apply(at, poise.JobPlaced{Placement: *p}) == nil {
+		if r.mayStay(j, p.Node) && r.apply(at, poise.JobPlaced{Placement: *p}) == nil {
 			return nil
 		}
 		r.moves.Displaced++
@@ -142,15 +147,19 @@ func (r *Rerun) decide(at poise.Time, j *state.Job) (string, error) {
 		return r.nodeOf(j.ID), err
 	}
 	r.note(j)
-	plan := r.native
-	if r.mine(j.Tenant) {
-		plan = r.shadow
-	}
-	d, err := plan(r.would.View(), j)
+	d, err := r.plannerOf(j).Plan(r.would, j)
 	if err != nil || d.Verdict != poise.Placed {
 		return "", err
 	}
 	return d.Node, r.apply(at, poise.JobPlaced{Placement: poise.Placement{Job: j.ID, Node: d.Node, Devices: d.Devices}})
+}
+
+// plannerOf gives the policy that a job belongs to.
+func (r *Rerun) plannerOf(j *state.Job) Planner {
+	if r.mine(j.Tenant) {
+		return r.shadow
+	}
+	return r.native
 }
 
 // note takes a job's device request down.
@@ -198,12 +207,13 @@ func (r *Rerun) leave(at poise.Time, b poise.NodeLeft) error {
 // retry tries the jobs again that have a place in fact and none here.
 func (r *Rerun) retry(at poise.Time) error {
 	var left []poise.JobID
+	tried := map[*state.Gang]bool{}
 	for i, id := range r.waiting {
 		j := r.would.Job(id)
 		if j == nil || !j.Waiting() || j.Blocked() {
 			continue
 		}
-		if i < maxRetries {
+		if i < maxRetries && r.stands(j, tried) {
 			if node, err := r.decide(at, j); err != nil || node != "" {
 				if err != nil {
 					return err
@@ -219,17 +229,22 @@ func (r *Rerun) retry(at poise.Time) error {
 
 // Finish tries the jobs that wait in fact, too, and measures both fleets.
 func (r *Rerun) Finish(at poise.Time) (live, would Fleet, moves Moves, err error) {
-	tried := 0
+	var more []poise.JobID
 	for _, j := range r.would.Waiting() {
-		if !r.mine(j.Tenant) || j.Blocked() || slices.Contains(r.waiting, j.ID) || tried == maxLast {
-			continue
+		if r.mine(j.Tenant) && !j.Blocked() && !slices.Contains(r.waiting, j.ID) && len(more) < maxLast {
+			more = append(more, j.ID)
 		}
-		tried++
-		node, err := r.decide(at, j)
-		if err != nil {
-			return live, would, moves, err
+	}
+	tried := map[*state.Gang]bool{}
+	for _, id := range more {
+		if j := r.would.Job(id); j.Waiting() && r.stands(j, tried) {
+			if _, err := r.decide(at, j); err != nil {
+				return live, would, moves, err
+			}
 		}
-		if node != "" {
+	}
+	for _, id := range more {
+		if !r.would.Job(id).Waiting() {
 			r.moves.Placed++
 		}
 	}

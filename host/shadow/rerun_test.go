@@ -25,11 +25,26 @@ func (p toward) Score(b *state.Batch, loss []float64, devices []uint32) error {
 	return nil
 }
 
-func planner(down bool) Planner {
-	p := sched.NewPipeline(sched.Policy{Name: "toward", Scorer: toward{down}})
-	return func(s *state.Snapshot, j *state.Job) (poise.Decision, error) {
-		return p.Plan(s, j, sched.Pass{Detail: sched.Brief})
+// pipes plans as a daemon does, without quotas.
+type pipes struct{ p *sched.Pipeline }
+
+func (p pipes) pass(s *state.State, j *state.Job) sched.Pass {
+	if s.Alone(j) && j.Gang != nil && j.Gang.Topology != nil {
+		return sched.Pass{Bars: []sched.Bar{sched.Beside(s.View(), j, s.Beside(j))}}
 	}
+	return sched.Pass{}
+}
+
+func (p pipes) Plan(s *state.State, j *state.Job) (poise.Decision, error) {
+	return p.p.Plan(s.View(), j, p.pass(s, j))
+}
+
+func (p pipes) PlanGang(s *state.State, members []*state.Job) (sched.GangPlan, error) {
+	return p.p.PlanGang(s.View(), members, p.pass(s, members[0]))
+}
+
+func planner(down bool) Planner {
+	return pipes{sched.NewPipeline(sched.Policy{Name: "toward", Scorer: toward{down}})}
 }
 
 func fresh(t interface{ Fatal(...any) }) *state.State {
@@ -152,7 +167,7 @@ func TestRerunProperty(t *testing.T) {
 					apply(poise.JobReleased{Job: j.ID})
 				}
 			case n < 8 && len(waiting) > 0 && !waiting[0].Blocked():
-				d, err := decide(live.View(), waiting[0])
+				d, err := decide.Plan(live, waiting[0])
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
 )
 
 // Bounds of what a Tally keeps.
@@ -15,13 +16,14 @@ const (
 	maxShapes  = 256
 )
 
-// Compared is one live decision and what the shadow made of it.
+// Compared is one live decision, about a job or about a gang that is to start, and
+// what the shadow made of it.
 type Compared struct {
 	Index       uint64 // of the last event that both had seen
 	At          poise.Time
 	Name        string
-	Shape       uint64 // a hash of the job's request
-	Live, Would *poise.Decision
+	Shape       uint64           // a hash of the job's request
+	Live, Would *sched.GangPlan  // without Members for a single job
 	Faults      map[string]int64 // of the shadow's plugin in it, by code
 	Fuel        int64            // that the shadow's plugin used, in weighted units
 	Rows        int64            // that it was asked about
@@ -52,7 +54,7 @@ func (t *Tally) Add(c *Compared) {
 	t.Fuel += c.Fuel
 	t.MostFuel = max(t.MostFuel, c.Fuel)
 	t.Rows += c.Rows
-	if c.Live.Verdict == c.Would.Verdict {
+	if c.Live.Decision.Verdict == c.Would.Decision.Verdict {
 		t.SameVerdict++
 	}
 	if len(c.Faults) > 0 {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
 )
 
 // decision is one by which a job goes to the first of the nodes, each with a
@@ -25,12 +26,15 @@ func decision(nodes []string, losses ...float64) *poise.Decision {
 	return d
 }
 
+// single makes what is compared of a decision about a single job.
+func single(d *poise.Decision) *sched.GangPlan { return &sched.GangPlan{Decision: *d} }
+
 func TestDifference(t *testing.T) {
 	live, would := decision([]string{"a", "b"}, 1, 3), decision([]string{"b", "a"}, 0.5, 0.75)
-	if Same(live, would) || !Same(live, live) {
+	if Same(single(live), single(would)) || !Same(single(live), single(live)) {
 		t.Error("the same are not, or others are")
 	}
-	d := NewDifference(7, 8, "job", live, would)
+	d := NewDifference(7, 8, "job", single(live), single(would))
 	if cost, ok := d.Cost(); cost != 2 || !ok {
 		t.Errorf("cost %v %v, expected 2", cost, ok)
 	}
@@ -43,14 +47,14 @@ func TestDifference(t *testing.T) {
 		t.Error("knows what it was not told")
 	}
 	would.Refusals = []poise.Refusal{{Node: "a", Code: poise.PolicyRefused, Text: "too old"}, {Node: "c", Code: poise.IdleShort, Dim: "cpu"}}
-	d = NewDifference(7, 8, "job", live, would)
+	d = NewDifference(7, 8, "job", single(live), single(would))
 	if _, ok := d.Gain(); ok || d.WouldOnLive.Refused != "too old" || !Knows(would, "a") || opinionOn(would, "c").Refused != "not enough idle: cpu" {
 		t.Errorf("%+v", d)
 	}
 	// Other devices of one node are another choice.
 	x, y := decision([]string{"a"}, 1), decision([]string{"a"}, 1)
 	x.Devices, y.Devices = []uint16{0}, []uint16{1}
-	if Same(x, y) {
+	if Same(single(x), single(y)) {
 		t.Error("device 0 is device 1")
 	}
 }
@@ -64,11 +68,11 @@ func TestTally(t *testing.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c"})
 		loss := rapid.Float64Range(-1e3, 1e3)
 		for i := range total {
-			draw := func(label string) *poise.Decision {
+			draw := func(label string) *sched.GangPlan {
 				if rapid.IntRange(0, 4).Draw(t, label) == 0 {
-					return decision(nil)
+					return single(decision(nil))
 				}
-				return decision([]string{name.Draw(t, label), "z"}, loss.Draw(t, label), loss.Draw(t, label))
+				return single(decision([]string{name.Draw(t, label), "z"}, loss.Draw(t, label), loss.Draw(t, label)))
 			}
 			c := Compared{Index: uint64(i), Shape: uint64(rapid.IntRange(0, 1000).Draw(t, "shape")), Live: draw("live"), Would: draw("would"), Fuel: 5}
 			if rapid.IntRange(0, 3).Draw(t, "faults") == 0 {
@@ -78,7 +82,7 @@ func TestTally(t *testing.T) {
 			if Same(c.Live, c.Would) {
 				agreed++
 			}
-			if c.Live.Verdict == c.Would.Verdict {
+			if c.Live.Decision.Verdict == c.Would.Decision.Verdict {
 				verdict++
 			}
 		}
@@ -129,11 +133,11 @@ func TestCases(t *testing.T) {
 			t.Errorf("%q, expected %q", got, want)
 		}
 	}
-	clear := decision([]string{"a", "b"}, 0, 1)
-	near := decision([]string{"a", "b"}, 1, 1+1e-9)
+	clear := single(decision([]string{"a", "b"}, 0, 1))
+	near := single(decision([]string{"a", "b"}, 1, 1+1e-9))
 	f(Compared{Live: clear, Would: clear}, "")
 	f(Compared{Live: clear, Would: near}, NearTie)
-	f(Compared{Live: clear, Would: decision([]string{"b", "a"}, 0, 1)}, Differs)
+	f(Compared{Live: clear, Would: single(decision([]string{"b", "a"}, 0, 1))}, Differs)
 	f(Compared{Live: clear, Would: clear, Faults: map[string]int64{"fuel": 1}}, Faults)
 }
 

@@ -65,6 +65,7 @@ type ShadowChoice struct {
 	Verdict string   `json:"verdict" enum:"placed,fits-not-now,never-fits,over-quota,behind-others"`
 	Node    string   `json:"node,omitempty"`
 	Devices []uint16 `json:"devices,omitempty"`
+	Domain  string   `json:"domain,omitempty" doc:"That a member of a gang with a topology goes to"`
 	Reason  string   `json:"reason,omitempty" doc:"Why it was not placed"`
 }
 
@@ -76,12 +77,30 @@ type ShadowOpinion struct {
 	Refused string   `json:"refused,omitempty"`
 }
 
-// ShadowDifference is a decision on which the shadow differs.
+// ShadowGang is how the shadow differs on a gang that was to start.
+type ShadowGang struct {
+	Tasks   int32          `json:"tasks" doc:"That start together"`
+	Differ  int32          `json:"differ" doc:"Of these, tasks that go elsewhere; all where only one of the two starts the gang"`
+	Members []ShadowMember `json:"members" doc:"The first 16 of them, by index"`
+}
+
+// ShadowMember is a member of a gang for which the shadow chooses otherwise.
+type ShadowMember struct {
+	Job   string       `json:"job" doc:"Id"`
+	Index int32        `json:"index"`
+	Live  ShadowChoice `json:"live"`
+	Would ShadowChoice `json:"would"`
+}
+
+// ShadowDifference is a decision on which the shadow differs. A gang that was to start
+// is one decision: its losses are of the first member, in the order in which they are
+// placed, on which the two differ.
 type ShadowDifference struct {
 	Index       uint64        `json:"index" doc:"Of the last event that both had seen"`
 	At          time.Time     `json:"at"`
-	Job         string        `json:"job" doc:"Id"`
-	Name        string        `json:"name"`
+	Job         string        `json:"job" doc:"Id; of a gang, of the member whose losses these are"`
+	Name        string        `json:"name" doc:"Of the job or the gang"`
+	Gang        *ShadowGang   `json:"gang,omitempty" doc:"Nothing for a single job"`
 	Live        ShadowChoice  `json:"live"`
 	Would       ShadowChoice  `json:"would"`
 	LiveOnLive  ShadowOpinion `json:"live_on_live" doc:"What the policy in force says of its node"`
