@@ -31,6 +31,16 @@ var broughtIn = []string{
 	// sqlite
 	"github.com/dustin/go-humanize", "github.com/mattn/go-isatty", "github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft",
 	"modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory",
+	// client-go
+	"github.com/davecgh/go-spew", "github.com/emicklei/go-restful/v3", "github.com/fxamacker/cbor/v2", "github.com/go-logr/logr",
+	"github.com/go-openapi/jsonpointer", "github.com/go-openapi/jsonreference", "github.com/go-openapi/swag", "github.com/go-openapi/swag/cmdutils",
+	"github.com/go-openapi/swag/conv", "github.com/go-openapi/swag/fileutils", "github.com/go-openapi/swag/jsonutils",
+	"github.com/go-openapi/swag/loading", "github.com/go-openapi/swag/mangling", "github.com/go-openapi/swag/netutils",
+	"github.com/go-openapi/swag/pools", "github.com/go-openapi/swag/stringutils", "github.com/go-openapi/swag/typeutils",
+	"github.com/go-openapi/swag/yamlutils", "github.com/google/gnostic-models", "github.com/json-iterator/go", "github.com/modern-go/concurrent",
+	"github.com/modern-go/reflect2", "github.com/pmezard/go-difflib", "github.com/x448/float16", "go.yaml.in/yaml/v2", "golang.org/x/net",
+	"golang.org/x/text", "gopkg.in/evanphx/json-patch.v4", "gopkg.in/inf.v0", "k8s.io/klog/v2", "k8s.io/kube-openapi", "k8s.io/utils",
+	"sigs.k8s.io/json", "sigs.k8s.io/randfill", "sigs.k8s.io/structured-merge-diff/v6", "sigs.k8s.io/yaml",
 }
 
 // goMod is what `go mod edit -json` prints, as far as it matters here.
@@ -93,7 +103,7 @@ func TestCheckModules(t *testing.T) {
 	}
 	f("require (\n\tgonum.org/v1/gonum v0.17.0\n\tpgregory.net/rapid v1.3.0\n\tgolang.org/x/sys v0.1.0 // indirect\n)")
 	f("require golang.org/x/sys v0.1.0", "golang.org/x/sys is in no row")
-	f("require k8s.io/apimachinery v0.37.2", "k8s.io/apimachinery is in no row")
-	f("require k8s.io/apimachinery v0.37.2 // indirect", "k8s.io/apimachinery is in no row")
+	f("require k8s.io/kubernetes v1.37.2", "k8s.io/kubernetes is in no row")
+	f("require k8s.io/kubernetes v1.37.2 // indirect", "k8s.io/kubernetes is in no row")
 	f("replace gonum.org/v1/gonum => ../gonum", "replaces gonum.org/v1/gonum")
 }

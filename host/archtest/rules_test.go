@@ -28,6 +28,10 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 )
 
+// kubernetes is the client of Kubernetes and what it knows of scheduling.
+// k8s.io/kubernetes is not among it: nothing of that may be in go.mod.
+var kubernetes = []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers", "k8s.io/klog/v2"}
+
 // rules has a row for every package that is or will be: the import graph. A
 // shell package is named after what it adapts and knows the core, never
 // another shell package; daemon and cli compose them.
@@ -73,17 +77,15 @@ var rules = map[string]rule{
 	"host/engine":            {may: []string{"host/poise", "host/resource"}},
 	"host/engine/local":      {may: []string{"host/engine", "host/poise", "host/resource"}},
 	"host/engine/sim":        {may: []string{"host/engine", "host/poise", "host/resource"}},
-	// Its Kubernetes client comes with the engine; until then nothing of it may
-	// be in go.mod.
-	"host/engine/kube":   {may: []string{"host/engine", "host/poise", "host/resource"}},
-	"host/node":          {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
-	"host/api":           {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "golang.org/x/time", prometheus}},
-	"host/api/apitest":   {may: []string{"host/access", "host/api/client", "host/poise", "host/resource"}},
-	"host/api/client":    {may: []string{"host/poise", "host/resource"}},
-	"host/cert":          {may: []string{"host/access", "host/poise"}},
-	"host/oidc":          {may: []string{"host/access", "host/poise"}, third: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/time"}},
-	"host/oidc/oidctest": {third: []string{"github.com/go-jose/go-jose/v4"}},
-	"host/ui":            {may: []string{anyCore, "host/report"}},
+	"host/engine/kube":       {may: []string{"host/engine", "host/poise", "host/resource"}, third: kubernetes},
+	"host/node":              {may: []string{"host/poise", "host/resource"}, third: []string{"github.com/shirou/gopsutil/v4"}},
+	"host/api":               {may: []string{anyCore, "host/api/client", "host/manifest"}, third: []string{"github.com/danielgtaylor/huma/v2", "golang.org/x/time", prometheus}},
+	"host/api/apitest":       {may: []string{"host/access", "host/api/client", "host/poise", "host/resource"}},
+	"host/api/client":        {may: []string{"host/poise", "host/resource"}},
+	"host/cert":              {may: []string{"host/access", "host/poise"}},
+	"host/oidc":              {may: []string{"host/access", "host/poise"}, third: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/time"}},
+	"host/oidc/oidctest":     {third: []string{"github.com/go-jose/go-jose/v4"}},
+	"host/ui":                {may: []string{anyCore, "host/report"}},
 	"host/config": {may: []string{"host/access"}, third: []string{
 		"github.com/knadh/koanf/v2", "github.com/knadh/koanf/parsers/yaml", "github.com/knadh/koanf/providers/env/v2",
 		"github.com/knadh/koanf/providers/file", "github.com/knadh/koanf/providers/posflag", "github.com/knadh/koanf/providers/structs", pflag,
@@ -171,6 +173,11 @@ func TestRulesHoldTogether(t *testing.T) {
 			}
 			if rules[name].core && !other.core {
 				t.Errorf("%s is core and may import %s, which is not", name, m)
+			}
+		}
+		for _, m := range rules[name].third {
+			if name != "host/engine/kube" && strings.HasPrefix(m, "k8s.io/") {
+				t.Errorf("%s may import %s, which is for host/engine/kube alone", name, m)
 			}
 		}
 		if !rules[name].core {
