@@ -35,6 +35,8 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.NodeChanged{}.EventKind():   read[poise.NodeChanged],
 	poise.NodeMarked{}.EventKind():    read[poise.NodeMarked],
 	poise.NodeLeft{}.EventKind():      read[poise.NodeLeft],
+	poise.NodeOccupied{}.EventKind():  read[poise.NodeOccupied],
+	poise.NodeVacated{}.EventKind():   read[poise.NodeVacated],
 	poise.JobSubmitted{}.EventKind():  read[poise.JobSubmitted],
 	poise.JobPlaced{}.EventKind():     read[poise.JobPlaced],
 	poise.GangPlaced{}.EventKind():    read[poise.GangPlaced],

@@ -69,6 +69,15 @@ func bodies(t *testing.T) []poise.Body {
 		poise.JobHeld{Job: "j", By: "änn"},
 		poise.JobReleased{Job: "j"},
 		poise.JobPrioritySet{Job: "j", Priority: -1 << 31, By: "änn"},
+		poise.NodeOccupied{Occupant: poise.Occupant{
+			ID: "o", Name: "ns/o", Node: "a", Request: job.Request, Labels: []poise.Label{{Key: "app", Value: "ä"}}, Ending: true, Pod: &poise.Pod{
+				Cluster: "c", Space: "ns", AnyOf: []poise.Term{{{Key: "zone", Op: poise.Exists}}}, Prefer: []poise.Preference{{Weight: 100}},
+				Ports:  []poise.Port{{Protocol: "TCP", IP: "::1", Number: 1}},
+				Rules:  []poise.PodRule{{Key: "zone", Apart: true, Spaces: []string{"ns"}, Labels: []poise.Selector{{Key: "app", Op: poise.Exists}}, Weight: 1}},
+				Spread: []poise.SpreadRule{{Key: "zone", MaxSkew: 1, MinDomains: 2, Soft: true, AnyNode: true, HonorTaints: true}},
+			},
+		}},
+		poise.NodeVacated{ID: "o"},
 	}
 }
 

@@ -135,6 +135,14 @@ func (l *Loop) helped(body poise.Body) queue.Causes {
 		return l.freed(l.state.Job(b.Job))
 	case poise.JobRequeued:
 		return l.freed(l.state.Job(b.Job))
+	case poise.JobPlaced:
+		if j := l.state.Job(b.Placement.Job); j != nil && j.Kind != nil {
+			return queue.Pods
+		}
+	case poise.NodeOccupied:
+		return queue.Pods | l.vacated(b.Occupant.ID)
+	case poise.NodeVacated:
+		return l.vacated(b.ID)
 	case poise.NodeJoined, poise.NodeChanged, poise.ModelBuilt:
 		return ^queue.Causes(0)
 	case poise.NodeMarked:
@@ -150,11 +158,28 @@ func (l *Loop) freed(j *state.Job) queue.Causes {
 	if j == nil {
 		return 0
 	}
-	help := queue.Quota
-	if j.Shape.Request.Device.Count > 0 {
+	help := queue.Quota | l.room(&j.Shape.Request)
+	if j.Kind != nil {
+		help |= queue.Pods
+	}
+	return help
+}
+
+// vacated gives what it may help that an occupant is gone.
+func (l *Loop) vacated(id string) queue.Causes {
+	if o := l.state.Occupant(id); o != nil {
+		return queue.Pods | l.room(&o.Request)
+	}
+	return 0
+}
+
+// room gives what it may help that as much is idle again.
+func (l *Loop) room(r *poise.Request) queue.Causes {
+	help := queue.Causes(0)
+	if r.Device.Count > 0 {
 		help |= queue.Devices
 	}
-	for _, a := range j.Shape.Request.Amounts {
+	for _, a := range r.Amounts {
 		if dim := slices.Index(l.state.View().Dims(), a.Name); a.Value > 0 && dim >= 0 {
 			help |= queue.Dimension(dim)
 		}

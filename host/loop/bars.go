@@ -29,6 +29,18 @@ func pooled(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
 	if j.Gang != nil && j.Gang.Topology != nil && s.GangOf(j) != nil && s.Alone(j) {
 		bars = append(bars, sched.Beside(snap, j, s.Beside(j)))
 	}
+	return append(bars, podBars(s, snap, j)...)
+}
+
+// podBars gives the bar of rules about pods, of the members of a gang each.
+func podBars(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
+	if j.Kind == nil {
+		return nil
+	}
+	var bars []sched.Bar
+	if b := sched.NewPodBar(snap, s.PodKinds(), j); b != nil {
+		bars = append(bars, b)
+	}
 	return bars
 }
 

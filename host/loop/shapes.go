@@ -26,6 +26,7 @@ type shapeKey struct {
 	// priority tells jobs apart that may displace others and not the same ones.
 	priority int32
 	alone    poise.JobID // for a job that has a reservation: it
+	pod      uint32      // of the job's PodKind, 0 = it is no pod
 }
 
 type shapeID struct {
@@ -46,6 +47,9 @@ func (s *shapes) id(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
 		return known.id
 	}
 	key := shapeKey{shape: j.Shape.ID, lane: l.name, key: l.pipeline.Key(j), extra: j.Extra()}
+	if j.Kind != nil {
+		key.pod = j.Kind.ID
+	}
 	if byPriority {
 		key.priority = j.Priority
 	}

@@ -9,12 +9,13 @@ import (
 // the terms of Kubernetes. It is immutable. Its labels, by which rules of others
 // find it, are those of the job.
 type Pod struct {
-	Space  string       // namespace that it is in
-	AnyOf  []Term       `json:",omitempty"` // the node matches one of them; none = every node does
-	Prefer []Preference `json:",omitempty"`
-	Ports  []Port       `json:",omitempty"` // of the node, that it takes
-	Rules  []PodRule    `json:",omitempty"`
-	Spread []SpreadRule `json:",omitempty"`
+	Cluster string       // that it belongs to: what rules count is on nodes of that
+	Space   string       // namespace that it is in
+	AnyOf   []Term       `json:",omitempty"` // the node matches one of them; none = every node does
+	Prefer  []Preference `json:",omitempty"`
+	Ports   []Port       `json:",omitempty"` // of the node, that it takes
+	Rules   []PodRule    `json:",omitempty"`
+	Spread  []SpreadRule `json:",omitempty"`
 }
 
 // Term is requirements on a node's labels that all have to match.
@@ -100,6 +101,14 @@ func matchesAll(selectors []Selector, labels []Label) bool {
 	return true
 }
 
+// String gives the port as "TCP 8080" or "TCP 10.0.0.1:8080".
+func (p *Port) String() string {
+	if p.IP == "" {
+		return fmt.Sprintf("%s %d", p.Protocol, p.Number)
+	}
+	return fmt.Sprintf("%s %s:%d", p.Protocol, p.IP, p.Number)
+}
+
 // Overlaps says whether two ports cannot both be taken of one node.
 func (p *Port) Overlaps(o *Port) bool {
 	return p.Number == o.Number && p.Protocol == o.Protocol && (p.IP == "" || o.IP == "" || p.IP == o.IP)
@@ -120,6 +129,9 @@ func (r *PodRule) Required() bool { return r.Weight == 0 }
 
 // Validate checks every field; op names the owner in errors.
 func (p *Pod) Validate(op string) error {
+	if err := validName(op, "cluster", p.Cluster); err != nil {
+		return err
+	}
 	if err := validName(op, "namespace", p.Space); err != nil {
 		return err
 	}

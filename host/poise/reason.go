@@ -2,8 +2,9 @@ package poise
 
 // ReasonCode says why a row is not a candidate. The order of the codes is the
 // order in which a row is tested, so each row has one reason: what lasts as
-// long as the node describes itself as it does comes first, what passes last. Those
-// from PoolOverQuota on are of what keeps one job or gang off, which is asked last.
+// long as the node describes itself as it does comes first, what passes last, which is
+// IdleShort, DeviceIdleShort and PortTaken. Those from PoolOverQuota on, but for
+// PortTaken, are of what keeps one job or gang off, which is asked last.
 type ReasonCode uint8
 
 // The reasons of the native filters.
@@ -27,6 +28,12 @@ const (
 	NoTopologyLabel // the node lacks the label that the gang's topology goes by
 	OtherDomain     // its gang is in another domain of the topology
 	SkewReached     // its domain has as many members of the gang as the others permit
+	PortTaken       // of a port that it asks for, or one that stands in its way
+	NoDomain        // the node lacks a label that a rule of the job about pods goes by
+	FarFromPods     // nothing is near that the job has to be near
+	NearPods        // near what the job keeps away from
+	KeptAway        // near what keeps the job away
+	Uneven          // its spread rule permits no more there
 	ReasonCodes     // how many codes there are
 )
 
@@ -35,6 +42,7 @@ var reasonTexts = [ReasonCodes]string{
 	"gives out whole devices only", "node too small", "too few devices",
 	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed", "over the quota of its model or class", "reserved",
 	"without the label of the gang's topology", "in another domain than the gang", "enough of the gang in its domain",
+	"port taken", "without a label that its rules go by", "not near what it has to be near", "near what it keeps away from", "near what keeps it away", "uneven by its spread rule",
 }
 
 // String gives the reason as a person reads it.
@@ -47,7 +55,9 @@ func (c ReasonCode) String() string {
 
 // Lasting says whether a row with this reason could not hold the job even if
 // it were empty, ready and not drained.
-func (c ReasonCode) Lasting() bool { return c != Fits && c < NodeNotReady || c == NoTopologyLabel }
+func (c ReasonCode) Lasting() bool {
+	return c != Fits && c < NodeNotReady || c == NoTopologyLabel || c == NoDomain
+}
 
 // NewPolicyReason packs the reason code of a policy's filter, 1 to 255, and which
 // of the filters of the stack it is, from 0.

@@ -23,6 +23,8 @@ const (
 	Quota
 	// Reserved: a node is kept for jobs that go before.
 	Reserved
+	// Pods: which pods are on which node.
+	Pods
 )
 
 // lastDimension is the cause that all dimensions of this index and above
@@ -52,6 +54,8 @@ func CauseOf(r poise.Reason) Causes {
 		return ^Causes(0) // nobody but the policy knows what would help
 	case poise.PoolOverQuota:
 		return Quota
+	case poise.PortTaken, poise.FarFromPods, poise.NearPods, poise.KeptAway, poise.Uneven:
+		return Pods
 	default:
 		return Described
 	}

@@ -118,6 +118,18 @@ func refusalText(ask *poise.Request, code poise.ReasonCode, dim string) string {
 		return "the gang goes to another domain of its topology"
 	case poise.SkewReached:
 		return "enough tasks of the gang are in its domain already"
+	case poise.PortTaken:
+		return "a port of the node that the job asks for is taken"
+	case poise.NoDomain:
+		return "the node lacks a label that the job's rules about pods go by"
+	case poise.FarFromPods:
+		return "no pod is near that the job has to be near (podAffinity)"
+	case poise.NearPods:
+		return "a pod is near that the job keeps away from (podAntiAffinity)"
+	case poise.KeptAway:
+		return "a pod is near whose podAntiAffinity keeps the job away"
+	case poise.Uneven:
+		return "one more there would be uneven (topology spread)"
 	}
 	return code.String()
 }

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
@@ -74,20 +76,23 @@ func (f *fit) reason(snap *state.Snapshot, row uint32) poise.Reason {
 	if ask.Count > 0 && devicesFree(snap.Free(row), ask.Milli) < ask.Count {
 		return poise.NewReason(poise.DeviceIdleShort, 0)
 	}
+	if snap.Taken(row, f.shape.Ports) != nil {
+		return poise.NewReason(poise.PortTaken, 0)
+	}
 	return 0
 }
 
 func (f *fit) labelsMatch(snap *state.Snapshot, row uint32) bool {
-	if len(f.shape.Selectors) == 0 {
+	if len(f.shape.Selectors)+len(f.shape.AnyOf) == 0 {
 		return true
 	}
 	labels := snap.Labels(row)
-	for i := range f.shape.Selectors {
-		if !f.shape.Selectors[i].Matches(labels) {
-			return false
-		}
-	}
-	return true
+	return matchesAll(f.shape.Selectors, labels) && f.anyTerm(labels)
+}
+
+// anyTerm says whether a node with these labels matches one of the shape's terms.
+func (f *fit) anyTerm(labels []poise.Label) bool {
+	return len(f.shape.AnyOf) == 0 || slices.ContainsFunc(f.shape.AnyOf, func(t poise.Term) bool { return t.Matches(labels) })
 }
 
 func (f *fit) tolerated(snap *state.Snapshot, row uint32) bool {

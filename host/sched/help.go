@@ -108,6 +108,9 @@ func (f *fit) obstacles(all []obstacle, snap *state.Snapshot, row uint32) ([]obs
 			all = append(all, obstacle{code: poise.SelectorMismatch, what: s.Key})
 		}
 	}
+	if !f.anyTerm(labels) {
+		all = append(all, obstacle{code: poise.SelectorMismatch, what: "node affinity"})
+	}
 	if snap.Tainted(row) {
 		taints := snap.Taints(row)
 		for i := range taints {
@@ -148,6 +151,9 @@ func (f *fit) obstacles(all []obstacle, snap *state.Snapshot, row uint32) ([]obs
 			amounts++
 			all = append(all, obstacle{code: poise.DeviceIdleShort, dim: ask.Kind, beyond: ask.Total() - have})
 		}
+	}
+	if port := snap.Taken(row, f.shape.Ports); port != nil {
+		all = append(all, obstacle{code: poise.PortTaken, what: port.String()})
 	}
 	return all, amounts
 }

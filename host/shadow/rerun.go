@@ -101,7 +101,7 @@ func (r *Rerun) Follow(ev poise.Event) error {
 		return r.end(ev.At, b.Job)
 	case poise.NodeLeft:
 		return r.leave(ev.At, b)
-	case poise.NodeJoined, poise.NodeChanged, poise.NodeMarked:
+	case poise.NodeJoined, poise.NodeChanged, poise.NodeMarked, poise.NodeOccupied, poise.NodeVacated:
 		if err := r.apply(ev.At, b); err != nil {
 			return err
 		}

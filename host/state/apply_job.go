@@ -30,7 +30,7 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 	s.live.arrivals = s.demand.arrivals
 	s.jobs[j.ID] = &Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks,
-		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j), Gang: j.Gang,
+		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j), Gang: j.Gang, Kind: s.podKinds.acquire(j.Pod, j.Labels),
 	}
 	s.join(s.jobs[j.ID])
 	s.jobs[j.ID].live(j)
@@ -92,6 +92,7 @@ func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	t.pool = s.live.pool(row)
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
+	t.Kind.count(row, 1, false)
 	j.task, j.NotBefore = t, 0
 	s.unreserve(j)
 	j.started()
@@ -126,6 +127,9 @@ func (s *Snapshot) misfit(row uint32, shape *Shape, devices []uint16) string {
 		if idle < a.Value {
 			return fmt.Sprintf("%s: request %s, idle %s", a.Name, resource.Format(a.Name, a.Value), resource.Format(a.Name, idle))
 		}
+	}
+	if p := s.Taken(row, shape.Ports); p != nil {
+		return fmt.Sprintf("port %s: taken", p)
 	}
 	ask := &shape.Request.Device
 	if len(devices) != int(ask.Count) {
@@ -205,6 +209,7 @@ func (s *State) forget(j *Job) {
 	}
 	s.leave(j)
 	s.shapes.release(j.Shape)
+	s.podKinds.release(j.Kind)
 	delete(s.jobs, j.ID)
 }
 
@@ -235,6 +240,7 @@ func (s *State) releaseTask(j *Job) {
 	}
 	hot := s.hotPage(t.row)
 	s.live.giveBack(hot, t)
+	t.Kind.count(t.row, -1, false)
 	s.charge(t, -1)
 	s.touch(hot, t.row)
 }
@@ -247,14 +253,19 @@ func (s *Snapshot) giveBack(hot *hotPage, t *Task) {
 			hot.allocated[slices.Index(s.dims, a.Name)<<pageShift|int(i)] -= a.Value
 		}
 	}
-	free := hot.free[int(i)*hot.stride:][:s.Devices(t.row)]
+	returnDevices(hot.free[int(i)*hot.stride:][:s.Devices(t.row)], t)
+	hot.tasks[i] = hot.tasks[i].without(t)
+	hot.running[i]--
+}
+
+// returnDevices gives a task's share of each device back. A device that the node no
+// longer has is passed over.
+func returnDevices(free []uint16, t *Task) {
 	for _, d := range t.Devices {
 		if int(d) < len(free) {
 			free[d] += uint16(t.Shape.Request.Device.Milli)
 		}
 	}
-	hot.tasks[i] = hot.tasks[i].without(t)
-	hot.running[i]--
 }
 
 // takeDevices takes a task's share from each device it holds. A device that

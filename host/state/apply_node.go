@@ -81,7 +81,9 @@ func (s *State) removeNode(name string) error {
 	s.count(row, -1)
 	for l := hot.tasks[i]; l != nil; l = l.Next {
 		s.charge(l.Task, -1)
+		l.Task.Kind.count(row, -1, false)
 	}
+	s.occupantsLeft(row)
 	hot.flags[i], hot.tasks[i], hot.running[i] = 0, nil, 0
 	cold.ident[i], cold.devices[i], cold.kind[i], cold.model[i] = nil, 0, 0, 0
 	s.freeRows = append(s.freeRows, row)
@@ -163,6 +165,9 @@ func (s *State) describe(row uint32, n *poise.Node) {
 		free[d] = poise.WholeDevice
 	}
 	for l := hot.tasks[i]; l != nil; l = l.Next {
+		takeDevices(free, l.Task)
+	}
+	for l := hot.othersAt(i); l != nil; l = l.Next {
 		takeDevices(free, l.Task)
 	}
 	s.count(row, 1)

@@ -36,7 +36,8 @@ type NodeImage struct {
 	Version, Incarnation, Described uint64
 	Joined                          poise.Time
 	Node                            poise.Node
-	Tasks                           []poise.JobID // in the order of the row's list
+	Tasks                           []poise.JobID   // in the order of the row's list
+	Occupants                       []OccupantImage `json:",omitempty"` // likewise
 }
 
 // JobImage is a job that waits or runs.
@@ -80,7 +81,9 @@ func (s *State) Image() *Image {
 	slices.Sort(im.SymbolKeys)
 	for row := range uint32(v.rows) {
 		if v.Present(row) {
-			im.Nodes = append(im.Nodes, v.nodeImage(row))
+			n := v.nodeImage(row)
+			n.Occupants = s.occupantImages(row)
+			im.Nodes = append(im.Nodes, n)
 		}
 	}
 	for _, j := range s.jobs {
@@ -142,6 +145,7 @@ func (j *Job) Spec() poise.Job {
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
 		Request: cloneRequest(&j.Shape.Request), Selectors: slices.Clone(j.Shape.Selectors), Tolerations: slices.Clone(j.Shape.Tolerations),
 		After: slices.Clone(j.After), StartBy: j.StartBy, FinishBy: j.FinishBy, Retry: j.Retry, Held: j.Held, Labels: j.Labels, Gang: j.Gang,
+		Pod: j.Kind.pod(),
 	}
 }
 
@@ -184,6 +188,9 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 		return nil, err
 	}
 	if err := s.placeJobs(im); err != nil {
+		return nil, err
+	}
+	if err := s.placeOccupants(im); err != nil {
 		return nil, err
 	}
 	if err := s.placeReservations(im); err != nil {
@@ -268,7 +275,7 @@ func (s *State) placeJobs(im *Image) error {
 		}
 		j := &Job{
 			ID: e.Job.ID, Name: e.Job.Name, Tenant: e.Job.Tenant, Priority: e.Job.Priority, Tasks: e.Job.Tasks,
-			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job), Gang: e.Job.Gang,
+			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job), Gang: e.Job.Gang, Kind: s.podKinds.acquire(e.Job.Pod, e.Job.Labels),
 			NotBefore: e.NotBefore, Failures: e.Failures,
 		}
 		j.live(&e.Job)
@@ -322,6 +329,7 @@ func (s *State) placeJobs(im *Image) error {
 			takeDevices(hot.free[int(at)*hot.stride:][:s.live.Devices(n.Row)], j.task)
 			hot.tasks[at] = &TaskList{Task: j.task, Next: hot.tasks[at]}
 			hot.running[at]++
+			j.task.Kind.count(n.Row, 1, false)
 			s.charge(j.task, 1)
 		}
 	}

@@ -24,6 +24,8 @@ type Job struct {
 	NotBefore poise.Time // it waits again, and is not to be tried before
 	Failures  int32      // how many tasks of it failed or were lost
 
+	Kind *PodKind // nil = it is no pod
+
 	Yield Yield
 
 	task *Task // where it runs, nil while it waits

@@ -22,6 +22,7 @@ type hotPage struct {
 	owner     uint64 // the generation of State that may write it
 	version   [pageRows]uint64
 	tasks     [pageRows]*TaskList
+	others    *[pageRows]*TaskList // occupants; replaced, never changed; nil = none
 	running   [pageRows]int32
 	flags     [pageRows]uint8
 	width     int      // dimensions held
@@ -55,6 +56,25 @@ func (p *coldPage) clone(owner uint64) *coldPage {
 	q.owner = owner
 	q.capacity = append([]int64(nil), p.capacity...)
 	return &q
+}
+
+func (p *hotPage) othersAt(i uint32) *TaskList {
+	if p.others == nil {
+		return nil
+	}
+	return p.others[i]
+}
+
+func (p *hotPage) setOthers(i uint32, l *TaskList) {
+	var lists [pageRows]*TaskList
+	if p.others != nil {
+		lists = *p.others
+	}
+	if lists[i] = l; lists == ([pageRows]*TaskList{}) {
+		p.others = nil
+		return
+	}
+	p.others = &lists
 }
 
 // widen makes room for dimensions up to width, the new ones 0.

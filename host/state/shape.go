@@ -21,6 +21,10 @@ type Shape struct {
 	Request     poise.Request
 	Selectors   []poise.Selector
 	Tolerations []poise.Toleration
+	// AnyOf, Prefer and Ports are of the job's Pod.
+	AnyOf  []poise.Term
+	Prefer []poise.Preference
+	Ports  []poise.Port
 
 	key  string
 	refs int
@@ -51,6 +55,9 @@ func (s *shapes) acquire(j *poise.Job) *Shape {
 			Selectors:   slices.Clone(j.Selectors),
 			Tolerations: slices.Clone(j.Tolerations),
 			key:         string(s.buf),
+		}
+		if p := j.Pod; p != nil {
+			shape.AnyOf, shape.Prefer, shape.Ports = p.AnyOf, p.Prefer, p.Ports
 		}
 		s.byKey[shape.key] = shape
 	case shape.refs == 0:
@@ -110,12 +117,7 @@ func appendShapeKey(b []byte, j *poise.Job) []byte {
 	b = binary.AppendVarint(b, int64(r.Device.Count))
 	b = binary.AppendVarint(b, int64(r.Device.Milli))
 	b = appendStrings(b, r.Device.Models)
-	b = binary.AppendUvarint(b, uint64(len(j.Selectors)))
-	for i := range j.Selectors {
-		b = appendString(b, j.Selectors[i].Key)
-		b = appendString(b, string(j.Selectors[i].Op))
-		b = appendStrings(b, j.Selectors[i].Values)
-	}
+	b = appendSelectors(b, j.Selectors)
 	b = binary.AppendUvarint(b, uint64(len(j.Tolerations)))
 	for i := range j.Tolerations {
 		t := &j.Tolerations[i]
@@ -127,6 +129,41 @@ func appendShapeKey(b []byte, j *poise.Job) []byte {
 		} else {
 			b = append(b, 0)
 		}
+	}
+	if j.Pod != nil {
+		b = appendPodKey(b, j.Pod)
+	}
+	return b
+}
+
+// appendPodKey writes what a Shape holds of a pod, nothing where that is nothing.
+func appendPodKey(b []byte, p *poise.Pod) []byte {
+	if len(p.AnyOf)+len(p.Prefer)+len(p.Ports) == 0 {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.AnyOf)))
+	for _, t := range p.AnyOf {
+		b = appendSelectors(b, t)
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.Prefer)))
+	for i := range p.Prefer {
+		b = binary.AppendVarint(b, int64(p.Prefer[i].Weight))
+		b = appendSelectors(b, p.Prefer[i].Term)
+	}
+	for i := range p.Ports {
+		b = appendString(b, p.Ports[i].Protocol)
+		b = appendString(b, p.Ports[i].IP)
+		b = binary.AppendVarint(b, int64(p.Ports[i].Number))
+	}
+	return b
+}
+
+func appendSelectors(b []byte, selectors []poise.Selector) []byte {
+	b = binary.AppendUvarint(b, uint64(len(selectors)))
+	for i := range selectors {
+		b = appendString(b, selectors[i].Key)
+		b = appendString(b, string(selectors[i].Op))
+		b = appendStrings(b, selectors[i].Values)
 	}
 	return b
 }

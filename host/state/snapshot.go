@@ -234,6 +234,27 @@ func (s *Snapshot) Running(row uint32) int { return int(s.hot[row>>pageShift].ru
 // Tasks is the list of tasks on the row's node, the latest first.
 func (s *Snapshot) Tasks(row uint32) *TaskList { return s.hot[row>>pageShift].tasks[row&pageMask] }
 
+// Taken gives the first of the ports that a task or an occupant of the row has, or
+// one that stands in its way; nil where all can be taken.
+func (s *Snapshot) Taken(row uint32, ports []poise.Port) *poise.Port {
+	if len(ports) == 0 {
+		return nil
+	}
+	hot, i := s.hot[row>>pageShift], row&pageMask
+	for _, list := range []*TaskList{hot.tasks[i], hot.othersAt(i)} {
+		for l := list; l != nil; l = l.Next {
+			for k := range l.Task.Shape.Ports {
+				for n := range ports {
+					if ports[n].Overlaps(&l.Task.Shape.Ports[k]) {
+						return &ports[n]
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // ChangesSince gives the rows that events changed after version, in order and with
 // repetitions, and whether the log reaches back that far. Where it does not,
 // every row may have changed.

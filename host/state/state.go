@@ -35,6 +35,8 @@ type State struct {
 	yields     map[poise.JobID][]poise.JobID // by job, those that run and make room for it
 	extras     int                           // that run
 	shapes     shapes
+	podKinds   podKinds
+	occupants  map[string]*occupant // by id
 	names      names
 	demand     demand
 	symbols    symbols
@@ -63,12 +65,12 @@ func New(s Settings) (*State, error) {
 			models:  []string{""},
 			symbols: []string{""},
 		},
-		rowOf:   map[string]uint32{},
-		dims:    dims,
-		jobs:    map[poise.JobID]*Job{},
-		later:   map[poise.JobID][]poise.JobID{},
-		yields:  map[poise.JobID][]poise.JobID{},
-		shapes:  shapes{byKey: map[string]*Shape{}},
+		rowOf:  map[string]uint32{},
+		dims:   dims,
+		jobs:   map[poise.JobID]*Job{},
+		later:  map[poise.JobID][]poise.JobID{},
+		yields: map[poise.JobID][]poise.JobID{},
+		shapes: shapes{byKey: map[string]*Shape{}}, podKinds: podKinds{byKey: map[string]*PodKind{}}, occupants: map[string]*occupant{},
 		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(), gangs: map[gangKey]*Gang{},
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}
@@ -104,9 +106,11 @@ func (s *State) Draft(j *poise.Job, at poise.Time) (*Job, error) {
 	}
 	shape := s.shapes.acquire(j)
 	s.shapes.release(shape)
+	kind := s.podKinds.acquire(j.Pod, j.Labels)
+	s.podKinds.release(kind)
 	d := &Job{
 		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
-		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape, Gang: j.Gang,
+		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape, Gang: j.Gang, Kind: kind,
 	}
 	d.live(j)
 	return d, nil
@@ -173,6 +177,10 @@ func (s *State) apply(ev poise.Event) error {
 		return s.markNode(b)
 	case poise.NodeLeft:
 		return s.removeNode(b.Name)
+	case poise.NodeOccupied:
+		return s.occupy(&b.Occupant, ev.At)
+	case poise.NodeVacated:
+		return s.endOccupation(b.ID)
 	case poise.JobSubmitted:
 		return s.submitJob(&b.Job, ev.At)
 	case poise.JobPlaced:

@@ -20,7 +20,10 @@ type Task struct {
 	// 0 = it need not.
 	Until poise.Time
 
-	pool        pool // that it was placed in
+	Kind *PodKind // nil = it is no pod
+
+	occupant    string // id, "" for the task of a job
+	pool        pool   // that it was placed in
 	row         uint32
 	incarnation uint64
 }
@@ -28,7 +31,7 @@ type Task struct {
 // newTask makes the task of a job on the row of a node.
 func newTask(j *Job, row uint32, incarnation uint64, devices []uint16, at poise.Time) *Task {
 	t := &Task{
-		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at, RunTime: j.RunTime,
+		Job: j.ID, Tenant: j.Tenant, Shape: j.Shape, Devices: slices.Clone(devices), Placed: at, RunTime: j.RunTime, Kind: j.Kind,
 		row: row, incarnation: incarnation,
 	}
 	if j.Gang != nil {

@@ -100,6 +100,7 @@ func (t *Trial) Empty() {
 			free[d] = poise.WholeDevice
 		}
 		hot.tasks[i], hot.running[i] = nil, 0
+		hot.setOthers(i, nil)
 		hot.version[i] = t.tentative.next()
 		t.view.tried.rows = append(t.view.tried.rows, row)
 	}

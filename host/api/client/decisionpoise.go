@@ -31,6 +31,12 @@ var reasons = [poise.ReasonCodes]Reason{
 	poise.NoTopologyLabel:     "no-topology-label",
 	poise.OtherDomain:         "other-domain",
 	poise.SkewReached:         "skew-reached",
+	poise.PortTaken:           "port-taken",
+	poise.NoDomain:            "no-domain",
+	poise.FarFromPods:         "far-from-pods",
+	poise.NearPods:            "near-pods",
+	poise.KeptAway:            "kept-away",
+	poise.Uneven:              "uneven",
 }
 
 // verdicts are the names of poise.Verdict on the wire.
