@@ -43,8 +43,8 @@ func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 	refuse := func(format string, args ...any) { refused = append(refused, fmt.Sprintf(format, args...)) }
 	job := poise.Job{
 		ID: poise.JobID(pod.UID), Name: PodName(pod.Namespace, pod.Name), Tenant: r.tenant(pod.Namespace),
-		Priority: corev1.PodPriority(pod), Tasks: 1, Labels: r.labels(pod), RunTime: runTime(pod),
-		Selectors: r.nodeSelector(pod.Spec.NodeSelector), Pod: &poise.Pod{Space: pod.Namespace},
+		Priority: corev1.PodPriority(pod), Tasks: 1, Labels: labelsOf(pod.Labels), RunTime: runTime(pod),
+		Selectors: r.nodeSelector(pod.Spec.NodeSelector), Pod: &poise.Pod{Cluster: r.Cluster, Space: pod.Namespace},
 	}
 	request, err := r.request(pod, helper.PodResourcesOptions{})
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 	}
 	if err := job.Validate(); err != nil {
 		refuse("%v", err)
-		job.Request, job.Selectors, job.Tolerations, job.Pod = poise.Request{}, nil, nil, &poise.Pod{Space: pod.Namespace}
+		job.Request, job.Selectors, job.Tolerations, job.Pod = poise.Request{}, nil, nil, &poise.Pod{Cluster: r.Cluster, Space: pod.Namespace}
 	}
 	return job, refused
 }
@@ -87,14 +87,14 @@ func (r *Reader) Occupant(pod *v1.Pod) (poise.Occupant, bool) {
 	}
 	o := poise.Occupant{
 		ID: string(pod.UID), Name: PodName(pod.Namespace, pod.Name), Node: NodeName(r.Cluster, pod.Spec.NodeName),
-		Labels: r.labels(pod), Ending: pod.DeletionTimestamp != nil,
+		Labels: labelsOf(pod.Labels), Ending: pod.DeletionTimestamp != nil,
 	}
 	// The node has room for an amount that cannot be held: such a pod was put there
 	// by hand, and the node refuses it.
 	o.Request, _ = r.request(pod, helper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true})
 	o.Request.Device.Count = min(o.Request.Device.Count, poise.MaxDevices)
 	rules, _ := r.rules(pod, false)
-	o.Pod = &poise.Pod{Space: pod.Namespace, Ports: portsOf(&pod.Spec), Rules: rules}
+	o.Pod = &poise.Pod{Cluster: r.Cluster, Space: pod.Namespace, Ports: portsOf(&pod.Spec), Rules: rules}
 	if o.Pod.Validate("") != nil {
 		o.Pod.Rules = nil
 	}
@@ -112,12 +112,6 @@ func (r *Reader) tenant(namespace string) poise.TenantID {
 		return poise.TenantID(namespace)
 	}
 	return r.Tenant(namespace)
-}
-
-// labels gives a pod's labels and its cluster, by which rules about pods find
-// those of their own cluster only.
-func (r *Reader) labels(pod *v1.Pod) []poise.Label {
-	return labelsOf(pod.Labels, poise.Label{Key: ClusterLabel, Value: r.Cluster})
 }
 
 // here matches what is of the cluster.

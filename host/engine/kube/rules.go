@@ -83,7 +83,6 @@ func (r *Reader) rules(pod *v1.Pod, waits bool) ([]poise.PodRule, error) {
 			for i := range near.RequiredDuringSchedulingIgnoredDuringExecution {
 				add(&near.RequiredDuringSchedulingIgnoredDuringExecution[i], false, 0)
 			}
-			together(all)
 		}
 		weighted(near.PreferredDuringSchedulingIgnoredDuringExecution, false)
 	}
@@ -96,51 +95,18 @@ func (r *Reader) rules(pod *v1.Pod, waits bool) ([]poise.PodRule, error) {
 	return all, errors.Join(errs...)
 }
 
-// together has every one of the required rules to be near others look for pods
-// that all of them are about: one pod has to match them all, as kube-scheduler
-// has it.
-func together(rules []poise.PodRule) {
-	if len(rules) < 2 {
-		return
-	}
-	var labels []poise.Selector
-	var spaces []string
-	for i := range rules {
-		rule := &rules[i]
-		for _, s := range rule.Labels {
-			if !slices.ContainsFunc(labels, func(o poise.Selector) bool { return o.Key == s.Key && o.Op == s.Op && slices.Equal(o.Values, s.Values) }) {
-				labels = append(labels, s)
-			}
-		}
-		switch {
-		case len(rule.Spaces) == 0:
-		case spaces == nil:
-			spaces = slices.Clone(rule.Spaces)
-		default:
-			spaces = slices.DeleteFunc(spaces, func(s string) bool { return !slices.Contains(rule.Spaces, s) })
-			if len(spaces) == 0 {
-				labels = append(labels, nothing()...)
-			}
-		}
-	}
-	for i := range rules {
-		rules[i].Labels, rules[i].Spaces = labels, spaces
-	}
-}
-
 // rule gives one rule about other pods of the cluster. matchLabelKeys and
 // mismatchLabelKeys say nothing more: the API server has put what they mean into
 // the selector when the pod was created.
 func (r *Reader) rule(pod *v1.Pod, t *v1.PodAffinityTerm) (poise.PodRule, error) {
-	rule := poise.PodRule{Key: t.TopologyKey, Labels: []poise.Selector{r.here()}}
+	rule := poise.PodRule{Key: t.TopologyKey}
 	if t.TopologyKey == "" {
 		return rule, errors.New("a term without a topology key")
 	}
-	selectors, err := selectorsOf(t.LabelSelector)
-	if err != nil {
+	var err error
+	if rule.Labels, err = selectorsOf(t.LabelSelector); err != nil {
 		return rule, err
 	}
-	rule.Labels = append(rule.Labels, selectors...)
 	switch {
 	case t.NamespaceSelector != nil && len(t.NamespaceSelector.MatchLabels)+len(t.NamespaceSelector.MatchExpressions) == 0:
 		return rule, nil // any namespace
@@ -182,7 +148,7 @@ func (r *Reader) spread(pod *v1.Pod) ([]poise.SpreadRule, error) {
 }
 
 func (r *Reader) spreadRule(pod *v1.Pod, c *v1.TopologySpreadConstraint) (poise.SpreadRule, error) {
-	rule := poise.SpreadRule{Key: c.TopologyKey, MaxSkew: c.MaxSkew, Labels: []poise.Selector{r.here()}}
+	rule := poise.SpreadRule{Key: c.TopologyKey, MaxSkew: c.MaxSkew}
 	switch c.WhenUnsatisfiable {
 	case v1.DoNotSchedule:
 	case v1.ScheduleAnyway:
@@ -190,19 +156,15 @@ func (r *Reader) spreadRule(pod *v1.Pod, c *v1.TopologySpreadConstraint) (poise.
 	default:
 		return rule, fmt.Errorf("whenUnsatisfiable %q, expected DoNotSchedule or ScheduleAnyway", c.WhenUnsatisfiable)
 	}
-	selectors, err := selectorsOf(c.LabelSelector)
-	if err != nil {
+	var err error
+	if rule.Labels, err = selectorsOf(c.LabelSelector); err != nil {
 		return rule, err
 	}
 	for _, key := range c.MatchLabelKeys {
 		if value, has := pod.Labels[key]; has {
-			selectors = append(selectors, poise.Selector{Key: key, Op: poise.In, Values: []string{value}})
+			rule.Labels = append(rule.Labels, poise.Selector{Key: key, Op: poise.In, Values: []string{value}})
 		}
 	}
-	if len(selectors) == 0 {
-		selectors = nothing() // kube-scheduler counts no pods for an empty selector
-	}
-	rule.Labels = append(rule.Labels, selectors...)
 	if c.MinDomains != nil {
 		rule.MinDomains = *c.MinDomains
 	}
