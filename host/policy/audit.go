@@ -65,6 +65,10 @@ func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, 
 		p.left = g.limits.CallFuel
 		if _, _, f := g.call(s, export, window{candidates: n, rows: n}, rest); f != nil {
 			g.discard(s)
+			if s.in.outside(f) {
+				g.whole = true
+				continue
+			}
 			return false
 		}
 		arena := s.arena()

@@ -28,6 +28,8 @@ type Guest struct {
 	// a small arena up costs less. large takes the others.
 	small, large *slot
 
+	whole bool // instances have their whole memory: it reached for what was left off
+
 	impure  atomic.Bool // said to be row-pure, and the audit found that it is not
 	epoch   uint64
 	changes uint64 // of the mirror, in this epoch

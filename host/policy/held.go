@@ -47,7 +47,7 @@ func (g *Guest) newHolder(rows, held int) *slot {
 		return nil // it comes again without
 	}
 	base, err := in.alloc(uint32(layout.Size))
-	if err != nil || base == 0 || in.seal() != nil {
+	if err != nil || base == 0 || g.seal(in, base, layout) != nil {
 		in.close()
 		return nil
 	}

@@ -39,6 +39,7 @@ type instance struct {
 	dead  *Fault // the fault after which nothing is called any more
 	image image
 	pages *pages // of a large memory, nil of others
+	heap  *heap  // of those
 	leak  runtime.Cleanup
 }
 
@@ -52,13 +53,18 @@ func (m *machine) setUp(ctx context.Context, c *code) (in *instance, manifest []
 	in.seed = binary.LittleEndian.Uint64([]byte(strings.TrimPrefix(c.digest, "sha256:")))
 	// Cancellation of whoever loads has nothing to do with the calls to come.
 	in.ctx = context.WithValue(context.WithoutCancel(ctx), instanceKey{}, in)
-	setUpCtx := in.ctx
 	if c.info.MemoryMin >= largePages {
-		if in.pages = newPages(int(m.limitsFor(c.info).Module.MemoryPages) << 16); in.pages != nil {
-			in.leak = runtime.AddCleanup(in, (*pages).free, in.pages)
-			setUpCtx = experimental.WithMemoryAllocator(in.ctx, experimental.MemoryAllocatorFunc(in.pages.allocate))
-		}
+		in.pages = newPages(int(m.limitsFor(c.info).Module.MemoryPages) << 16)
 	}
+	var allocate experimental.MemoryAllocatorFunc
+	if in.pages != nil {
+		in.leak = runtime.AddCleanup(in, (*pages).free, in.pages)
+		allocate = in.pages.allocate
+	} else {
+		in.heap = &heap{}
+		allocate = in.heap.allocate
+	}
+	setUpCtx := experimental.WithMemoryAllocator(in.ctx, allocate)
 	module, err := m.runtime.InstantiateModule(setUpCtx, c.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		in.freePages()

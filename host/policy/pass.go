@@ -97,6 +97,10 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 		used, full, f := g.call(s, export, w, rest)
 		switch {
 		case f == nil:
+		case s.in.outside(f):
+			g.discard(s)
+			g.whole = true
+			continue
 		case f.Code == abi.CodeFuel && full && w.rows > p.least:
 			// With fewer rows the same answers need less fuel. The budget is as before,
 			// and no other call of the pass gets as many rows: a guest that spins on
@@ -135,7 +139,7 @@ func (g *Guest) nextLimit(used int64, rows int) int {
 }
 
 // call lays rows out and makes one call. full says that it had the fuel of a
-// whole call.
+// whole call. One that ended outside of the memory that is there counts nowhere.
 func (g *Guest) call(s *slot, export string, w window, rows []uint32) (used int64, full bool, f *Fault) {
 	p := &g.pass
 	g.lay(s, w, rows)
@@ -145,6 +149,10 @@ func (g *Guest) call(s *slot, export string, w window, rows []uint32) (used int6
 	began := time.Now()
 	used, f = s.in.call(export, fuel, base, base+uint32(s.layout.Job), base+uint32(s.layout.Out))
 	took := time.Since(began)
+	if s.in.outside(f) {
+		p.left -= int64(w.rows) * p.perRow
+		return 0, false, f
+	}
 	p.left -= min(used, fuel)
 	p.use.Calls++
 	p.use.Rows += w.rows

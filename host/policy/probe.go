@@ -25,6 +25,7 @@ func NewProbe(m *Module, params map[string]string) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.whole = true // it shows what is there
 	return &Probe{guest: g}, nil
 }
 

@@ -131,7 +131,7 @@ func (g *Guest) newSlot(rows int) (*slot, *Fault) {
 			in.close()
 			return nil, g.fault(abi.CodeMemory, abi.Alloc, "result: 0 for %d bytes (%d rows), which means no memory, expected a pointer; memory to give out must not begin at address 0", layout.Size, rows)
 		}
-		if err := in.seal(); err != nil {
+		if err := g.seal(in, base, layout); err != nil {
 			in.close()
 			return nil, asFault(abi.CodeTrap, err)
 		}

@@ -22,7 +22,7 @@ func (m *module) scanBody(i int, s *scan) *Refusal {
 	*s = scan{
 		typ:        m.types[m.funcs[fn]],
 		tableWrite: -1, segmentDrop: -1, importRef: -1,
-		code: s.code[:0], sites: s.sites[:0],
+		code: s.code[:0], sites: s.sites[:0], callees: s.callees[:0],
 	}
 	c := &scanner{reader: reader{bin: m.bin, pos: b.from, end: b.to, fn: fn}, m: m, s: s}
 	c.locals()
@@ -155,12 +155,14 @@ func (c *scanner) operand(at int, op opcode) {
 			}
 			c.pass(m.funcs[fn])
 		default:
+			s.callees = append(s.callees, fn)
 			c.call(m.funcs[fn])
 		}
 	case opCallIndirect:
 		typ := c.index(len(m.types), "type")
 		c.index(len(m.tables), "table")
 		c.operate(1, 0)
+		s.indirect = true
 		c.call(typ)
 	case opSelectTyped:
 		each(&c.reader, "types", func() { c.valType() })
@@ -214,12 +216,13 @@ func (c *scanner) operand(at int, op opcode) {
 		c.sized()
 	case opMemorySize:
 		c.zero()
+		s.sizes = true
 		c.operate(0, 1)
 	case opMemoryGrow:
 		c.zero()
 		c.operate(1, 1)
 		c.mark(siteGrow)
-		s.bulk, s.grows = true, true
+		s.bulk, s.grows, s.sizes = true, true, true
 	case opI32Const:
 		c.signed(32)
 		c.operate(0, 1)

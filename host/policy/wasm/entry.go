@@ -152,6 +152,9 @@ func (m *module) constant(r *reader, globals int) {
 
 // reference notes that a function can be called other than by its index.
 func (m *module) reference(at int, fn uint32) {
+	if int64(fn) < int64(len(m.funcs)) {
+		m.referred = append(m.referred, fn)
+	}
 	if m.importRefAt < 0 && int64(fn) < int64(m.importedFuncs) {
 		m.importRefAt = at
 	}

@@ -27,8 +27,9 @@ type Import struct{ Module, Name string }
 
 // Export is a name that the module offers.
 type Export struct {
-	Name string
-	Kind byte // 0 function, 1 table, 2 memory, 3 global
+	Name  string
+	Kind  byte // 0 function, 1 table, 2 memory, 3 global
+	Sizes bool // a call of it can come to memory.size or memory.grow
 }
 
 func (m *module) info() *Info {
@@ -44,7 +45,7 @@ func (m *module) info() *Info {
 		i.ImportsWASI = i.ImportsWASI || strings.HasPrefix(e.module, "wasi_")
 	}
 	for _, e := range m.exports {
-		i.Exports = append(i.Exports, Export{e.name, e.kind})
+		i.Exports = append(i.Exports, Export{Name: e.name, Kind: e.kind})
 	}
 	for _, g := range m.globals {
 		if g.mutable {

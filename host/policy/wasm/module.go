@@ -24,7 +24,8 @@ type module struct {
 	startAt                int
 	dataCount              uint32
 	dataCountAt            int
-	importRefAt            int // where an element or a global names an imported function, -1 if nowhere
+	importRefAt            int      // where an element or a global names an imported function, -1 if nowhere
+	referred               []uint32 // functions that elements and globals name
 
 	sections [numSections]span // contents, from = 0 if absent
 	names    span              // contents of the name section, its name aside

@@ -14,6 +14,10 @@ type scan struct {
 	segmentDrop int
 	importRef   int
 
+	callees  []uint32 // functions that are called by name
+	indirect bool     // calls through a table
+	sizes    bool     // looks at the size of the memory, or changes it
+
 	code  []byte // local declarations without their number, then instructions
 	sites []site
 	calls bool // calls a function of the module, so it hands on its depth

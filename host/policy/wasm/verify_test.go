@@ -120,6 +120,48 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// Which exports can come to the size of the memory: by itself, through others,
+// through a table; not one that another calls.
+func TestInfoSizes(t *testing.T) {
+	size, grow := []byte{0x3f, 0}, []byte{0x41, 0, 0x40, 0}
+	f := func(want string, elements []byte, bodies ...[]byte) {
+		t.Helper()
+		p := goodParts()
+		p.imports, p.elements = nil, elements
+		p.functions = []byte{byte(len(bodies))}
+		exports, code := [][]byte{export("memory", kindMemory, 0)}, [][]byte{}
+		for i, b := range bodies {
+			p.functions = append(p.functions, 1)
+			exports = append(exports, export(string(rune('a'+i)), kindFunc, uint64(i)))
+			code = append(code, fnBody(nil, b...))
+		}
+		p.exports, p.code = vector(exports...), vector(code...)
+		info, err := Verify(p.module(), Defaults(), Contract{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, e := range info.Exports {
+			if e.Sizes {
+				got += e.Name
+			}
+		}
+		if got != want {
+			t.Errorf("%q, expected %q", got, want)
+		}
+	}
+	drop, call, indirect := []byte{0x1a}, func(n byte) []byte { return []byte{0x41, 0, 0x10, n} }, []byte{0x41, 0, 0x41, 0, 0x11, 1, 0}
+	inTable := vector([]byte{0, byte(opI32Const), 0, byte(opEnd), 1, 2})
+	f("", nil, call(1), nil)
+	f("a", nil, cat(size, drop), nil)
+	f("a", nil, cat(grow, drop), nil)
+	f("abd", nil, call(1), call(3), nil, cat(call(0), size, drop)) // in a ring
+	f("bc", nil, nil, call(2), cat(size, drop, call(0)))
+	f("ac", inTable, indirect, nil, cat(size, drop))
+	f("a", inTable, cat(indirect, size, drop), nil, nil)
+	f("b", inTable, indirect, cat(size, drop), nil)
+}
+
 // Each rule that a function's code can break, with where it does.
 func TestRefusedCode(t *testing.T) {
 	f := func(what, rule string, at []byte, words string, code ...byte) {

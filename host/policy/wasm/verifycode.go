@@ -5,6 +5,7 @@ import "fmt"
 // code checks every function and notes the largest figures.
 func (v *verifier) code(info *Info) {
 	var s scan
+	calls := newCalls(v.m)
 	for i, b := range v.m.bodies {
 		if v.err != nil {
 			return
@@ -19,6 +20,11 @@ func (v *verifier) code(info *Info) {
 			return
 		}
 		v.body(fn, b, &s, info)
+		calls.add(fn, &s)
+	}
+	sizes := calls.size()
+	for i, e := range v.m.exports {
+		info.Exports[i].Sizes = e.kind == kindFunc && sizes[e.index]
 	}
 }
 
