@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/manifest"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
@@ -132,10 +133,11 @@ func readWorkload(path string, whole bool) (*workload, error) {
 	name, _, _ := strings.Cut(base, ".")
 	w := &workload{name: strings.TrimPrefix(name, "openb_pod_list_"), tenants: read.Tenants}
 	for i := range list {
-		for _, before := range list[i].Task.After {
-			list[i].After = append(list[i].After, poise.JobID(before)) // names are ids in a job file
-		}
-		w.arrivals = append(w.arrivals, sim.Arrival{Job: list[i].Job, At: list[i].Submit, Took: list[i].Took})
+		j := &list[i]
+		w.arrivals = append(w.arrivals, sim.Arrival{
+			Job: j.Job, At: j.Submit, Needs: loop.Needs{Any: j.Any, Failed: j.Failed},
+			Fate: sim.Fate{Took: j.Took, ExitCode: j.ExitCode, Fails: j.Fails, Release: j.Release},
+		})
 		request := list[i].Request
 		if text := list[i].ModelText; text != "" {
 			request.Device.Models = strings.Split(text, "|") // fgd tells kinds of jobs apart by it

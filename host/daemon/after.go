@@ -48,7 +48,7 @@ func (s *Spec) needsOf() []need {
 // in this state, "" where it can.
 func (s *Spec) unmet(id poise.JobID, state string) string {
 	switch {
-	case slices.Contains(s.Any, id), slices.Contains(s.Failed, id) != (state == stateSucceeded):
+	case s.Met(id, state == stateSucceeded):
 		return ""
 	case state == stateSucceeded:
 		return fmt.Sprintf("it comes after the failure of job %s, which has succeeded", id)

@@ -121,20 +121,13 @@ func formGangs(specs []Spec, newID func() string) error {
 // beside gives the others of a gang that cannot start any more once one of them has
 // ended: they end with it.
 func (c *core) beside(live *liveJob) []*liveJob {
-	s := c.loop.State()
-	j := s.Job(live.spec.Job.ID)
-	if j == nil || s.Alone(j) {
+	j := c.loop.State().Job(live.spec.Job.ID)
+	if j == nil {
 		return nil
 	}
-	g := s.GangOf(j)
-	if len(g.Members()) != int(g.Spec.Size) || len(g.Running()) > 0 {
-		return nil // they are about to, or follow one by one
-	}
 	var others []*liveJob
-	for _, m := range g.Members() {
-		if m != j {
-			others = append(others, c.jobs[m.ID])
-		}
+	for _, m := range c.loop.EndWith(j) {
+		others = append(others, c.jobs[m.ID])
 	}
 	return others
 }

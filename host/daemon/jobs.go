@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/store"
 )
@@ -19,9 +20,9 @@ type Spec struct {
 	Dir     string            `json:",omitempty"`
 	After   []string          `json:",omitempty"` // as given; Job.After are those that have not ended
 
-	AfterAny     []string      `json:",omitempty"` // as given
-	AfterFailure []string      `json:",omitempty"` // as given
-	Any, Failed  []poise.JobID `json:",omitempty"` // of Job.After, those that may end anyhow, and that have to fail
+	AfterAny     []string `json:",omitempty"` // as given
+	AfterFailure []string `json:",omitempty"` // as given
+	loop.Needs            // how it comes after those of Job.After
 	// StartIn and FinishIn are as given; Job has the times that they came to.
 	StartIn, FinishIn poise.Span `json:",omitempty"`
 	Array             *Array     `json:",omitempty"`

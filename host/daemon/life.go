@@ -10,7 +10,6 @@ import (
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/queue"
 )
 
 // deadline begins the reason of a job that was over for lack of time. A running one
@@ -113,22 +112,20 @@ func (c *core) stopSurely(placement string, attempt int) {
 // retry makes a job wait again whose task has failed or is lost, where it is to be
 // tried again, and says whether it is.
 func (c *core) retry(live *liveJob, state string, code *int32, reason string) bool {
-	r := live.spec.Job.Retry
-	if r == nil || live.stop != "" || state != stateFailed && state != stateLost {
+	if live.stop != "" || state != stateFailed && state != stateLost {
 		return false
 	}
-	id := live.spec.Job.ID
-	failed := c.loop.State().Job(id).Failures + 1
-	if failed > r.Limit {
+	j := c.loop.State().Job(live.spec.Job.ID)
+	again, ok := c.loop.Retry(j, c.now())
+	if !ok {
 		return false
 	}
-	at := c.now() + poise.Time(queue.Backoff(r.Backoff, r.MaxBackoff, id, int(failed), c.loop.State().Policies().Scheduler().Seed))
-	if err := c.event(poise.JobRequeued{Job: id, NotBefore: at, Failed: true}); err != nil {
+	if err := c.event(again); err != nil {
 		panic(fmt.Sprintf("BUG: a placed job cannot wait again: %v", err))
 	}
 	c.leavePlace(live, state)
 	live.row.State, live.row.Node = stateWaiting, ""
-	live.row.Reason = fmt.Sprintf("%s; retry %d of %d at %s", failureText(state, code, live.row.Signal, reason), failed, r.Limit, timeText(at))
+	live.row.Reason = fmt.Sprintf("%s; retry %d of %d at %s", failureText(state, code, live.row.Signal, reason), j.Failures, j.Retry.Limit, timeText(again.NotBefore))
 	live.row.Signal = ""
 	c.keep(live)
 	return true

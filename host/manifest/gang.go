@@ -162,7 +162,7 @@ func (d *jobs) addGang(line int, field string, job Job, g *gang) {
 				d.invalid(line, "id", field, err)
 				return
 			}
-			d.list = append(d.list, job)
+			d.list = append(d.list, job.at(d.fields == nil))
 		}
 	}
 }

@@ -16,16 +16,17 @@ import (
 type Job struct {
 	poise.Job
 	Submit poise.Time // since the start of the run
-	// Took is how long it runs in truth, 0 = as long as it declares.
-	Took poise.Span `json:",omitempty"`
+	Run
 	// ModelText is the allowed models joined by |, in the order and as often as
 	// the file names them, where Request.Device.Models has them sorted and
 	// once. The published fgd baseline tells kinds of jobs apart by this text.
 	ModelText string
 	Task      Task `json:",omitzero"`
-	// Array: it is that many. A run in virtual time has them apart already.
+	// Array: it is that many. A run in virtual time has them apart already, with the
+	// array's name.
 	Array *Array `json:",omitempty"`
-	Hold  bool   `json:",omitempty"` // it is held from the start; a run in virtual time holds none
+	Group string `json:",omitempty"`
+	Hold  bool   `json:",omitempty"` // it is held from the start
 	// StartIn and FinishIn are StartBy and FinishBy from when it is submitted, 0 = not
 	// given so. A run in virtual time has made times of them already.
 	StartIn, FinishIn poise.Span `json:",omitempty"`
@@ -49,7 +50,7 @@ type jobs struct {
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = append([]string{"job", "count", "tenant", "priority", "submit", "every", "run_time", "took", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir", "tasks", "min_tasks", "topology", "roles", "gang"}, lifeFields...)
+var jobFields = append([]string{"job", "count", "tenant", "priority", "run_time", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir", "tasks", "min_tasks", "topology", "roles", "gang"}, append(lifeFields, runFields...)...)
 
 func (d *jobs) size() int {
 	if d.tenants != nil {
@@ -82,7 +83,7 @@ func (d *jobs) document(n *yaml.Node) {
 			RunTime:     o.span("run_time"),
 		},
 		Submit: poise.Time(o.span("submit")),
-		Took:   o.span("took"),
+		Run:    jobRun(&o),
 		Task:   jobTask(&o),
 	}
 	jobLife(&o, &job)
@@ -113,7 +114,7 @@ func (d *jobs) document(n *yaml.Node) {
 		d.addGang(o.lineOf("job"), "job", job, members)
 	case job.Array != nil && d.fields == nil: // a run
 		array, first := job.Array, len(d.list)
-		job.Array = nil
+		job.Array, job.Group = nil, job.Name
 		d.add(o.lineOf("job"), "job", job, int(array.Count), 0, elementName)
 		array.inLines(d.list[first:])
 	default:

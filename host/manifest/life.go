@@ -39,7 +39,7 @@ func (j Job) at(run bool) Job {
 func (a *Array) inLines(elements []Job) {
 	for i := int(a.Parallel); i < len(elements) && a.Parallel > 0; i++ {
 		t := &elements[i].Task
-		t.After = append(t.After[:len(t.After):len(t.After)], elements[i-int(a.Parallel)].Name)
+		t.AfterAny = append(t.AfterAny[:len(t.AfterAny):len(t.AfterAny)], elements[i-int(a.Parallel)].Name)
 	}
 }
 

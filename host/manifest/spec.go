@@ -12,14 +12,13 @@ import (
 )
 
 // ReadSpecs reads the jobs that a file asks a daemon to run, in the manner of
-// ReadJobs. Fields that only a run in virtual time has, submit, every and took, are
-// unknown there.
+// ReadJobs. Fields that only a run in virtual time has are unknown there.
 func ReadSpecs(path string) ([]Job, error) { return readFile(path, DecodeSpecs) }
 
 // DecodeSpecs reads from r as ReadSpecs does from a file; name stands in errors
 // and its extension tells the format.
 func DecodeSpecs(name string, r io.Reader) ([]Job, error) {
-	d := newSpecs(name, "submit", "every", "took")
+	d := newSpecs(name)
 	if err := decode(r, fileLimits, &d.problems, d); err != nil {
 		return nil, err
 	}
@@ -29,16 +28,17 @@ func DecodeSpecs(name string, r io.Reader) ([]Job, error) {
 // DecodeSpec reads one job from a JSON object; name stands in errors. A job that
 // is several, by count, is an error too.
 func DecodeSpec(name string, text []byte) (Job, error) {
-	d := newSpecs(name, "submit", "every", "took", "count", "tasks", "min_tasks", "topology", "roles")
+	d := newSpecs(name, "count", "tasks", "min_tasks", "topology", "roles")
 	if err := decodeObject(&d.problems, text, d); err != nil {
 		return Job{}, err
 	}
 	return d.list[0], nil
 }
 
-// newSpecs gives a decoder that knows all fields of a job but for some.
+// newSpecs gives a decoder that knows all fields of a job but for some, and those of a
+// run.
 func newSpecs(name string, without ...string) *jobs {
-	fields := slices.DeleteFunc(slices.Clone(jobFields), func(f string) bool { return slices.Contains(without, f) })
+	fields := slices.DeleteFunc(slices.Clone(jobFields), func(f string) bool { return slices.Contains(without, f) || slices.Contains(runFields, f) })
 	return &jobs{problems: problems{file: name}, names: newNames(fileLimits.nouns), fields: fields}
 }
 

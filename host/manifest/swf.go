@@ -65,10 +65,10 @@ func (d *jobs) record(line int, h *workload.Header, r *workload.Record) {
 			RunTime: poise.Span(max(r.AskedTime, 0)) * 1000,
 		},
 		Submit: poise.Time(r.Submit) * 1000,
-		Took:   poise.Span(r.Run) * 1000,
+		Run:    Run{Took: poise.Span(r.Run) * 1000, ExitCode: r.ExitCode()},
 	}
 	if before, known := d.numbers[r.Preceding]; known {
-		job.Task.After = []string{before}
+		job.Task.AfterAny = []string{before}
 	}
 	width := h.Width()
 	if width == 0 {

@@ -7,14 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Task is what a job runs. A run in virtual time reads it and does nothing with
-// it, so that one file serves both.
+// Task is what a job runs. A run in virtual time goes by what it comes after alone, so
+// that one file serves both.
 type Task struct {
 	Command []string          // program and arguments, no shell; nil = not given
 	Env     map[string]string // beside what the engine sets
 	Dir     string            // working directory, absolute; "" = one of the task's own
 	// Names or ids of the jobs that have to succeed, to end, and to end otherwise than
-	// well before. A run in virtual time, where all succeed, goes by After alone.
+	// well before.
 	After        []string
 	AfterAny     []string `json:",omitempty"`
 	AfterFailure []string `json:",omitempty"`

@@ -29,6 +29,9 @@ func DecodeWorkload(name string, r io.Reader) (*Workload, error) {
 	if err := decode(r, fileLimits, &d.problems, d); err != nil {
 		return nil, err
 	}
+	if d.ready(); d.count > 0 {
+		return nil, d.problems.err()
+	}
 	w.Jobs = d.list
 	return w, nil
 }

@@ -54,3 +54,45 @@ func TestJobsDeclareNoTenants(t *testing.T) {
 		t.Errorf("got %v, want an unknown field", err)
 	}
 }
+
+// What a job comes after is ids in a run: the name of a gang or an array is all of its
+// jobs, that of a job goes before.
+func TestWorkloadAfter(t *testing.T) {
+	w, err := DecodeWorkload("w.yaml", strings.NewReader(`job: a
+array: {count: 3, parallel: 2}
+hold: true
+tenant: t
+request: {cpu: 1}
+---
+job: g
+tasks: 2
+request: {cpu: 1}
+---
+job: g-0-x
+after: [a, a-1]
+after_any: [g]
+after_failure: [later]
+request: {cpu: 1}
+---
+job: later
+request: {cpu: 1}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(i int, name, held string, after, any, failed []poise.JobID) {
+		t.Helper()
+		j := &w.Jobs[i]
+		if j.Name != name || j.Held != held || !reflect.DeepEqual(j.After, after) || !reflect.DeepEqual(j.Any, any) || !reflect.DeepEqual(j.Failed, failed) {
+			t.Errorf("job %d: %+v, expected %s held by %q after %v, any %v, failed %v", i, j, name, held, after, any, failed)
+		}
+	}
+	f(1, "a-1", "t", nil, nil, nil)
+	f(2, "a-2", "t", []poise.JobID{"a-0"}, []poise.JobID{"a-0"}, nil)
+	f(5, "g-0-x", "", []poise.JobID{"a-0", "a-1", "a-2", "g-0", "g-1", "later"}, []poise.JobID{"g-0", "g-1"}, []poise.JobID{"later"})
+
+	_, err = DecodeWorkload("w.yaml", strings.NewReader("job: a\nrequest: {}\n---\njob: b\nrequest: {}\nafter: [a]\nafter_failure: [a]"))
+	if want := `w.yaml:4: after_failure: "a" is in after too: expected each job in one of them`; err == nil || err.Error() != want {
+		t.Errorf("got %v, expected %q", err, want)
+	}
+}

@@ -91,8 +91,8 @@ func (j *Job) Validate() error {
 	if j.RunTime < 0 {
 		return invalid(op, fmt.Sprintf("run_time: %d ms, expected 0 or more", j.RunTime))
 	}
-	if len(j.After) > maxAfter {
-		return invalid(op, fmt.Sprintf("after: %d jobs, expected at most %d", len(j.After), maxAfter))
+	if len(j.After) > MaxAfter {
+		return invalid(op, fmt.Sprintf("after: %d jobs, expected at most %d", len(j.After), MaxAfter))
 	}
 	for i, id := range j.After {
 		if err := validName(op, "after", string(id)); err != nil {
@@ -164,8 +164,8 @@ func (r *Request) Validate(op string) error {
 	return nil
 }
 
-// maxAfter bounds the jobs that a job comes after.
-const maxAfter = 1000
+// MaxAfter bounds the jobs that a job comes after.
+const MaxAfter = 1000
 
 // maxNameLen is the longest name that Kubernetes allows for an object.
 const maxNameLen = 253

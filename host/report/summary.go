@@ -135,9 +135,11 @@ func writeWaiting(w io.Writer, waiting []sim.Waiting) error {
 }
 
 func waitText(item *sim.Waiting) string {
-	d := &item.Decision
-	text := d.Verdict.String()
-	if d.Nearest != nil {
+	text := item.Reason
+	if item.Detail != "" {
+		text += ", " + plain(item.Detail)
+	}
+	if d := item.Decision; d != nil && d.Nearest != nil {
 		text += "; nearest: " + missText(&item.Request, d.Nearest)
 	}
 	return text

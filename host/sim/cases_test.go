@@ -192,7 +192,7 @@ func (b *bench) arrive(a Arrival) *state.Job {
 	b.t.Helper()
 	j, err := b.submit(&a)
 	b.do(err)
-	b.replay.t.arrive(j)
+	b.replay.t.arrive(j, !j.Blocked())
 	return j
 }
 

@@ -12,7 +12,8 @@ type course struct {
 	*World
 	now   poise.Time
 	tasks tasks
-	took  map[poise.JobID]poise.Span // of jobs that run otherwise than they declare
+	own   map[poise.JobID]*Fate       // of jobs that have one
+	needs map[poise.JobID]*loop.Needs // of jobs that come after others
 	see   watcher
 }
 
@@ -21,12 +22,14 @@ type watcher interface {
 	happened(ev poise.Event)
 	attempted(s *loop.Settled)
 	started(j *state.Job, t *task)
-	stopped(id poise.JobID, tenant poise.TenantID, t *task)
-	missed(j *state.Job, at poise.Time) // its deadline
+	stopped(id poise.JobID, t *task, waits bool) // waits: the job waits again
+	missed(j *state.Job)                         // its deadline; it ends next
+	ended(j *state.Job, how ending)              // before the event
+	eligible(j *state.Job)                       // nothing that it came after, and no hold, is in its way any more
 }
 
 func newCourse(w *World, now poise.Time, see watcher) *course {
-	c := &course{World: w, now: now, tasks: newTasks(), took: map[poise.JobID]poise.Span{}, see: see}
+	c := &course{World: w, now: now, tasks: newTasks(), own: map[poise.JobID]*Fate{}, needs: map[poise.JobID]*loop.Needs{}, see: see}
 	w.events = c.follow
 	return c
 }
@@ -44,11 +47,7 @@ func (c *course) next() (poise.Time, bool) {
 // finish ends the tasks that end now.
 func (c *course) finish() error {
 	for end, ok := c.tasks.next(); ok && end.at <= c.now; end, ok = c.tasks.next() {
-		var body poise.Body = poise.JobFinished{Job: end.job}
-		if c.tasks.running[end.job].yields {
-			body = poise.JobRequeued{Job: end.job}
-		}
-		if err := c.apply(c.now, body); err != nil {
+		if err := c.done(end.job); err != nil {
 			return err
 		}
 	}
@@ -58,12 +57,16 @@ func (c *course) finish() error {
 // over ends the jobs whose deadline has come.
 func (c *course) over() error {
 	for _, id := range c.loop.Over(c.now) {
-		var body poise.Body = poise.JobFinished{Job: id}
-		if c.state().Job(id).Waiting() {
-			body = poise.JobWithdrawn{Job: id}
+		j := c.state().Job(id)
+		if j == nil { // it went with another
+			continue
 		}
-		c.see.missed(c.state().Job(id), c.now)
-		if err := c.apply(c.now, body); err != nil {
+		c.see.missed(j)
+		how := withdrawn
+		if !j.Waiting() || j.Failures > 0 {
+			how = failed
+		}
+		if err := c.end(j, how); err != nil {
 			return err
 		}
 	}
@@ -88,8 +91,8 @@ func always() bool { return true }
 
 // runs is how long a job runs in truth.
 func (c *course) runs(j *state.Job) poise.Span {
-	if took, ok := c.took[j.ID]; ok {
-		return took
+	if fate := c.own[j.ID]; fate != nil && fate.Took != 0 {
+		return fate.Took
 	}
 	return j.RunTime
 }
@@ -107,9 +110,9 @@ func (c *course) follow(ev poise.Event) {
 	case poise.JobPreempted:
 		c.tasks.yield(c.state().Job(b.Job), max(b.Until, ev.At))
 	case poise.JobFinished:
-		c.stop(b.Job)
+		c.stop(b.Job, false)
 	case poise.JobRequeued:
-		c.stop(b.Job)
+		c.stop(b.Job, true)
 	}
 }
 
@@ -119,7 +122,7 @@ func (c *course) start(p *poise.Placement, at poise.Time) {
 	c.see.started(j, &started)
 }
 
-func (c *course) stop(id poise.JobID) {
+func (c *course) stop(id poise.JobID, waits bool) {
 	stopped := c.tasks.stop(id)
-	c.see.stopped(id, stopped.tenant, &stopped)
+	c.see.stopped(id, &stopped, waits)
 }

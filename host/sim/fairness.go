@@ -130,6 +130,7 @@ type Happened struct {
 	Preempted    int `json:"preemptions,omitempty"`
 	Circles      int `json:"preemption_circles,omitempty"` // of jobs that displaced each other without getting on, see Cycles: none are expected
 	Missed       int `json:"deadlines_missed,omitempty"`
+	Retries      int `json:"retries,omitempty"` // tasks that failed and after which the job was tried again
 	Reservations int `json:"reservations,omitempty"`
 	// Of the reservations that named a time and whose job started: by then, or later.
 	Kept int `json:"reservations_kept,omitempty"`
@@ -156,6 +157,10 @@ func (h *happenings) follow(ev poise.Event) {
 		h.start(b.Placement.Job, ev.At)
 	case poise.JobPreempted:
 		h.Preempted++
+	case poise.JobRequeued:
+		if b.Failed {
+			h.Retries++
+		}
 	case poise.ReservationMade:
 		h.Reservations++
 		if _, known := h.promised[b.Job]; !known && b.Start > 0 {

@@ -192,11 +192,13 @@ func (f *forecast) happened(ev poise.Event) {
 	}
 }
 
-func (f *forecast) stopped(poise.JobID, poise.TenantID, *task) {}
+func (f *forecast) stopped(poise.JobID, *task, bool) {}
+func (f *forecast) ended(*state.Job, ending)         {}
+func (f *forecast) eligible(*state.Job)              {}
 
-func (f *forecast) missed(j *state.Job, at poise.Time) {
+func (f *forecast) missed(j *state.Job) {
 	if e := f.waits[j.ID]; e != nil && !e.Placed {
-		e.Over, e.Start = true, at
+		e.Over, e.Start = true, f.now
 	}
 }
 

@@ -35,8 +35,8 @@ type Inflated struct {
 // USENIX ATC 2023): the jobs by name are shuffled, then jobs are removed or
 // copies added until their device demand is the given multiple of the fleet's
 // devices. The generator is Go's classic one. A copy has the name of its
-// original and an id of its own. Jobs arrive one after the other at time 0 and
-// come after no others.
+// original and an id of its own. Jobs arrive one after the other at time 0, each by
+// itself: after no others, in no gang, held by nobody, without deadlines.
 func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (*Inflated, error) {
 	fleet, err := fleetTotals(nodes)
 	if err != nil {
@@ -87,7 +87,8 @@ func Inflate(nodes []poise.Node, jobs []Arrival, multiple float64, seed int64) (
 		}
 	}
 	for i := range list {
-		list[i].At, list[i].Job.After = 0, nil
+		j := &list[i].Job
+		list[i].At, j.After, j.Held, j.StartBy, j.FinishBy, j.Gang, j.Tasks = 0, nil, "", 0, 0, nil, 1
 	}
 	for range drawsBeforeOrder {
 		random.Float64()

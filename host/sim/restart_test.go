@@ -65,7 +65,7 @@ func resume(t fataler, c Config, nodes []poise.Node, events []poise.Event, arriv
 		case poise.JobSubmitted:
 			submitted++
 			if j := w.state().Job(b.Job.ID); j != nil {
-				r.t.arrive(j)
+				r.t.arrive(j, !j.Blocked())
 			}
 		case poise.JobPlaced:
 			if j := w.state().Job(b.Placement.Job); j != nil {

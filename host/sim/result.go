@@ -52,10 +52,12 @@ type QueueUsed struct {
 
 // ReplayResult is what only a run with time has.
 type ReplayResult struct {
-	Queue   *QueueUsed `json:"queue,omitempty"` // filled by who set it
-	Pending int        `json:"pending"`         // waiting when the last job had arrived
-	// Waits in seconds, of the jobs that came while it was measured; one that
-	// still waits counts up to the end.
+	Queue *QueueUsed `json:"queue,omitempty"` // filled by who set it
+	Ends
+	Pending int `json:"pending"` // waiting when the last job had arrived
+	// Waits in seconds, of the jobs that came while it was measured, from when each
+	// was eligible: all that it comes after had ended, and it was held no longer. One
+	// that still waits counts up to the end, one that never was eligible not at all.
 	MeanWait float64 `json:"mean_wait_seconds"`
 	P99Wait  float64 `json:"p99_wait_seconds"`
 	Waited   int     `json:"waited"` // jobs that did not start at once
@@ -79,8 +81,19 @@ type ReplayResult struct {
 	Stranded float64     `json:"stranded_devices"`
 	Tenants  []TenantUse `json:"tenants"`
 	Sizes    []SizeUse   `json:"sizes"`
-	Waiting  []Waiting   `json:"waiting,omitempty"`
-	Series   []Point     `json:"-"`
+	// Reasons say why those that wait at the end do, the most frequent in front, and
+	// Waiting which they are, by kind, the first MostWaiting.
+	Reasons []Reason  `json:"waiting_reasons,omitempty"`
+	Waiting []Waiting `json:"waiting,omitempty"`
+	Series  []Point   `json:"-"`
+}
+
+// Ends is what became of the jobs: with those that wait at the end it is all of them.
+type Ends struct {
+	Succeeded int `json:"jobs_succeeded"`
+	Failed    int `json:"jobs_failed"`    // and were not tried again, or ran past their deadline
+	Withdrawn int `json:"jobs_withdrawn"` // did not start by their deadline, or could not any more for how others ended
+	Running   int `json:"jobs_running"`   // at the end
 }
 
 // TenantUse is how the jobs of one tenant fared. Jobs and Placed are of the
@@ -94,14 +107,6 @@ type TenantUse struct {
 	Slowdown float64        `json:"slowdown"`
 	Share    float64        `json:"share"` // mean dominant share over time, 0 to 1
 	Shares   []float64      `json:"-"`     // at each point of the series
-}
-
-// Waiting is the jobs of one shape that still wait at the end, and why.
-type Waiting struct {
-	Job      string         `json:"job"` // name of the first in the queue
-	Jobs     int            `json:"jobs"`
-	Request  poise.Request  `json:"request"`
-	Decision poise.Decision `json:"decision"` // of the first, in full, on the state at the end
 }
 
 // Point is one sample of a curve: in mode inflate the arrived device demand in

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/preempt"
 	"github.com/poise-sched/poise/host/queue"
 )
 
@@ -63,7 +65,18 @@ func play(t *testing.T, scene *txtar.Archive) []byte {
 	tr := small(t, text["fleet.yaml"], text["jobs.yaml"])
 	c := configOf(t, text["policy"], tr.requests)
 	c.Tenants = tr.tenants
-	var d diary
+	if how := text["preemption"]; how != "" {
+		s := preempt.Defaults()
+		s.Priority, s.Reclaim = how == "priority" || how == "both", how == "reclaim" || how == "both"
+		c.Preempt = &s
+	}
+	if n := text["reservations"]; n != "" {
+		var err error
+		if c.Reservations, err = strconv.Atoi(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := diary{fates: tr.arrivals}
 	d.watch(&c)
 	r, err := RunReplay(c, queue.Defaults(), tr.nodes, tr.arrivals, poise.Time(from.Milliseconds()))
 	if err != nil {
@@ -76,13 +89,20 @@ func play(t *testing.T, scene *txtar.Archive) []byte {
 // figures writes down what the run reports.
 func (d *diary) figures(r *Result) {
 	fmt.Fprintf(d, "\n%d jobs, %d placed, %d pending, %d attempts\n", r.Jobs, r.Placed, r.Replay.Pending, r.Attempts)
+	if e := r.Replay.Ends; e.Failed+e.Withdrawn+r.Replay.Retries > 0 {
+		fmt.Fprintf(d, "%d succeeded, %d failed, %d withdrawn, %d run, %d retries, %d deadlines missed\n", e.Succeeded, e.Failed, e.Withdrawn, e.Running, r.Replay.Retries, r.Replay.Missed)
+	}
 	fmt.Fprintf(d, "waits: %d, mean %.2fs, p99 %gs\n", r.Replay.Waited, r.Replay.MeanWait, r.Replay.P99Wait)
 	fmt.Fprintf(d, "load %.2f %%, allocated %.2f %%, %g devices stranded\n", r.Replay.Load, r.Replay.Alloc, r.Replay.Stranded)
 	for _, u := range r.Replay.Tenants {
 		fmt.Fprintf(d, "tenant %s: %d jobs, %d placed, mean wait %.2fs\n", u.Tenant, u.Jobs, u.Placed, u.MeanWait)
 	}
 	for _, w := range r.Replay.Waiting {
-		fmt.Fprintf(d, "%s (%d waiting): %s;", w.Job, w.Jobs, w.Decision.Verdict)
+		fmt.Fprintf(d, "%s (%d waiting): %s;", w.Job, w.Jobs, w.Reason)
+		if w.Decision == nil {
+			fmt.Fprintf(d, " %s\n", w.Detail)
+			continue
+		}
 		for _, refused := range w.Decision.Refused {
 			fmt.Fprintf(d, " %s on %d,", strings.TrimSpace(refused.Code.String()+" "+refused.Dim), refused.Nodes)
 		}

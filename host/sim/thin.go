@@ -29,8 +29,9 @@ func Thin(nodes []poise.Node, n int) ([]poise.Node, error) {
 }
 
 // Copy repeats the arrivals so often, each copy shifted by a time of its own
-// between 0 and 24 hours. Copies get an id of their own and
-// keep the name; they come after the same copies of what they come after.
+// between 0 and 24 hours, as are their deadlines. Copies get an id of their own and
+// keep the name; they come after the same copies of what they come after, and are in a
+// gang with the same copies of its members.
 func Copy(arrivals []Arrival, copies int, seed int64) ([]Arrival, error) {
 	if copies < 1 || copies > 1000 {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: "copy jobs", Detail: fmt.Sprintf("copies: %d, expected 1 to 1000", copies)}
@@ -45,16 +46,32 @@ func Copy(arrivals []Arrival, copies int, seed int64) ([]Arrival, error) {
 		shift := poise.Time(random.Intn(day)) * 1000
 		for _, a := range arrivals {
 			a.At += shift
-			if c > 0 {
-				mark := poise.JobID("#" + strconv.Itoa(c))
-				a.Job.ID += mark
-				a.Job.After = slices.Clone(a.Job.After)
-				for i := range a.Job.After {
-					a.Job.After[i] += mark
+			for _, due := range []*poise.Time{&a.Job.StartBy, &a.Job.FinishBy} {
+				if *due > 0 {
+					*due += shift
 				}
+			}
+			if c > 0 {
+				mark(&a, "#"+strconv.Itoa(c))
 			}
 			out = append(out, a)
 		}
 	}
 	return out, nil
+}
+
+// mark gives a copy ids of its own.
+func mark(a *Arrival, with string) {
+	a.Job.ID += poise.JobID(with)
+	for _, ids := range []*[]poise.JobID{&a.Job.After, &a.Needs.Any, &a.Needs.Failed} {
+		*ids = slices.Clone(*ids)
+		for i := range *ids {
+			(*ids)[i] += poise.JobID(with)
+		}
+	}
+	if a.Job.Gang != nil {
+		g := *a.Job.Gang
+		g.ID += with
+		a.Job.Gang = &g
+	}
 }

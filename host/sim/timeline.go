@@ -23,7 +23,10 @@ type timeline struct {
 	sizes         [len(sizes)]spread
 	tenants       map[poise.TenantID]*tenantUse
 	again         map[poise.JobID]bool // that ran and wait again
-	runs          func(*state.Job) poise.Span
+	// late is when jobs became eligible that were not at once: that came after others,
+	// or were held. never: they have not yet.
+	late map[poise.JobID]poise.Time
+	runs func(*state.Job) poise.Span
 
 	demandTime float64   // milli-units times milliseconds
 	usedTime   []float64 // the same, by dimension
@@ -33,7 +36,10 @@ type timeline struct {
 	series     []Point
 	fairness   fairness
 	happened   happenings
+	ends       Ends
 }
+
+const never poise.Time = -1
 
 // tenantUse is a TenantUse in the making.
 type tenantUse struct {
@@ -45,7 +51,7 @@ type tenantUse struct {
 func newTimeline(from, to poise.Time, fleet resource.Vector, runs func(*state.Job) poise.Span) *timeline {
 	return &timeline{
 		from: from, to: to, now: from, fleet: fleet, used: newTotals(), usedTime: make([]float64, devicesDim+1),
-		tenants: map[poise.TenantID]*tenantUse{}, again: map[poise.JobID]bool{}, runs: runs,
+		tenants: map[poise.TenantID]*tenantUse{}, again: map[poise.JobID]bool{}, late: map[poise.JobID]poise.Time{}, runs: runs,
 		happened: happenings{promised: map[poise.JobID]poise.Time{}},
 	}
 }
@@ -98,9 +104,8 @@ func (t *timeline) sample(s *state.State, at poise.Time) {
 	})
 }
 
-// arrive counts the job's demand: its request for its run time, cut at the end.
-func (t *timeline) arrive(j *state.Job) {
-	holds, runs := requestOf(j.Shape), t.runs(j)
+// arrive counts a job, which may be tried from now on or, else, not yet.
+func (t *timeline) arrive(j *state.Job, eligible bool) {
 	use := t.tenants[j.Tenant]
 	if use == nil {
 		// It had nothing at the samples so far.
@@ -108,14 +113,27 @@ func (t *timeline) arrive(j *state.Job) {
 		t.tenants[j.Tenant] = use
 	}
 	use.jobs++
-	use.waiting++
-	t.sizes[sizeOf(holds)].jobs++
+	t.sizes[sizeOf(requestOf(j.Shape))].jobs++
+	if !eligible {
+		t.late[j.ID] = never
+		return
+	}
+	t.eligible(j, j.Submitted)
+}
+
+// eligible counts the demand of a job that may be tried from now on: its request for
+// its run time, cut at the end.
+func (t *timeline) eligible(j *state.Job, now poise.Time) {
+	if t.late[j.ID] == never {
+		t.late[j.ID] = now
+	}
+	t.tenants[j.Tenant].waiting++
 	end := t.to
-	if own := j.Submitted + poise.Time(runs); own > j.Submitted { // as when it starts
+	if own := now + poise.Time(t.runs(j)); own > now { // as when it starts
 		end = min(end, own)
 	}
-	if begin := max(j.Submitted, t.from); end > begin {
-		t.demandTime += float64(float64(t.scarce(holds)) * float64(end-begin))
+	if begin := max(now, t.from); end > begin {
+		t.demandTime += float64(float64(t.scarce(requestOf(j.Shape))) * float64(end-begin))
 	}
 }
 
@@ -131,33 +149,57 @@ func (t *timeline) start(j *state.Job, started *task) {
 	t.wait(j, started.at)
 }
 
-// wait counts the time that a job has waited until it started, or now.
+// wait counts the time that a job has waited until it started, or now, since it was
+// eligible.
 func (t *timeline) wait(j *state.Job, now poise.Time) {
-	if j.Submitted < t.from || t.again[j.ID] {
+	since, late := t.late[j.ID]
+	if !late {
+		since = j.Submitted
+	}
+	if j.Submitted < t.from || since == never || t.again[j.ID] {
 		return
 	}
-	wait, run := poise.Span(now-j.Submitted), t.runs(j)
+	wait, run := poise.Span(now-since), t.runs(j)
 	for _, of := range []*spread{&t.all, &t.tenants[j.Tenant].spread, &t.sizes[sizeOf(requestOf(j.Shape))]} {
 		of.wait(wait, run)
 	}
 }
 
-// stop takes a task from what is used; one that was to make room waits again.
-func (t *timeline) stop(id poise.JobID, tenant poise.TenantID, stopped *task) {
+// stop takes a task from what is used. Its job may wait again.
+func (t *timeline) stop(id poise.JobID, stopped *task, waits bool) {
 	t.used.Sub(stopped.holds)
-	if stopped.yields {
+	if waits {
 		t.again[id] = true
-		t.tenants[tenant].waiting++
+		t.tenants[stopped.tenant].waiting++
 	}
 }
 
-// miss counts a deadline that came first.
-func (t *timeline) miss(j *state.Job, at poise.Time) {
-	t.happened.Missed++
-	if j.Waiting() {
-		t.wait(j, at)
+// end counts the end of a job. One that waits and was eligible has waited until now.
+func (t *timeline) end(j *state.Job, how ending, now poise.Time) {
+	switch how {
+	case succeeded:
+		t.ends.Succeeded++
+	case failed:
+		t.ends.Failed++
+	case withdrawn:
+		t.ends.Withdrawn++
+	}
+	since, late := t.late[j.ID]
+	if j.Waiting() && !(late && since == never) {
+		t.wait(j, now)
 		t.tenants[j.Tenant].waiting--
 	}
+	delete(t.late, j.ID)
+	delete(t.again, j.ID)
+}
+
+// placed is how many jobs have started.
+func (t *timeline) placed() int {
+	n := 0
+	for i := range t.sizes {
+		n += t.sizes[i].placed
+	}
+	return n
 }
 
 func (t *timeline) result(w *World) *ReplayResult {
@@ -165,8 +207,9 @@ func (t *timeline) result(w *World) *ReplayResult {
 	for _, j := range waiting {
 		t.wait(j, t.to)
 	}
+	t.ends.Running = w.state().Jobs() - len(waiting)
 	r := &ReplayResult{
-		Pending: len(waiting), Imbalance: t.imbalance / float64(max(t.sampled, 1)), EmptyNodes: t.empty / float64(max(t.sampled, 1)),
+		Ends: t.ends, Pending: len(waiting), Imbalance: t.imbalance / float64(max(t.sampled, 1)), EmptyNodes: t.empty / float64(max(t.sampled, 1)),
 		Stranded: stranded(w.state()), Series: t.series, Happened: t.happened.Happened,
 	}
 	for _, wait := range t.all.waits {

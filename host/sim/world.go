@@ -19,12 +19,29 @@ import (
 
 // Arrival is a job and when it is submitted.
 type Arrival struct {
-	Job poise.Job
-	At  poise.Time
-	// Took is how long the job in truth runs, where that differs from the run time
-	// that it declares; 0 = as long as it declares. Only the run knows it: nothing
-	// that decides may look at it.
+	Job   poise.Job
+	At    poise.Time
+	Needs loop.Needs // how it comes after those of Job.After
+	Fate
+}
+
+// Fate is what becomes of a job. Only the run knows it: nothing that decides may look
+// at it. The zero Fate runs for as long as it declares and succeeds.
+type Fate struct {
+	// Took is how long a task of it in truth runs, where that differs from the run
+	// time that it declares; 0 = as long as it declares.
 	Took poise.Span
+	// ExitCode is what its tasks end with, above 0 where they fail. Fails is how many
+	// do, the first ones, 0 = all.
+	ExitCode, Fails int32
+	// Release is how long after its submission a job that is held is released, 0 =
+	// never.
+	Release poise.Span
+}
+
+// fails says whether the task of a job fails that comes after so many that did.
+func (f *Fate) fails(failures int32) bool {
+	return f.ExitCode != 0 && (f.Fails == 0 || failures < f.Fails)
 }
 
 // Config is what a run is made of, beside nodes and arrivals.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/poise-sched/poise/host/balance"
+	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/manifest"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
@@ -57,10 +58,11 @@ func readTrace(t *testing.T, nodes, jobs string) *trace {
 func newTrace(nodes []poise.Node, jobs []manifest.Job) *trace {
 	tr := &trace{nodes: nodes}
 	for i := range jobs {
-		for _, name := range jobs[i].Task.After {
-			jobs[i].After = append(jobs[i].After, poise.JobID(name))
-		}
-		tr.arrivals = append(tr.arrivals, Arrival{Job: jobs[i].Job, At: jobs[i].Submit, Took: jobs[i].Took})
+		j := &jobs[i]
+		tr.arrivals = append(tr.arrivals, Arrival{
+			Job: j.Job, At: j.Submit, Needs: loop.Needs{Any: j.Any, Failed: j.Failed},
+			Fate: Fate{Took: j.Took, ExitCode: j.ExitCode, Fails: j.Fails, Release: j.Release},
+		})
 		r := jobs[i].Request
 		if text := jobs[i].ModelText; text != "" {
 			r.Device.Models = strings.Split(text, "|")
@@ -162,21 +164,42 @@ func patient() queue.Settings {
 // diary writes down what happens in a run, a line an event or refusal.
 type diary struct {
 	bytes.Buffer
-	now poise.Time
+	now      poise.Time
+	fates    []Arrival
+	failures map[poise.JobID]int32
 }
 
 // watch makes the run write into the diary. A refusal has no event of its own:
 // it happens at the time of the last one.
 func (d *diary) watch(c *Config) {
+	d.failures = map[poise.JobID]int32{}
 	c.Record = func(ev poise.Event) {
 		d.now = ev.At
 		switch b := ev.Body.(type) {
 		case poise.JobSubmitted:
 			d.line("%s arrives", b.Job.ID)
 		case poise.JobPlaced:
-			d.line("%s starts on %s%s", b.Placement.Job, b.Placement.Node, devicesText(b.Placement.Devices))
+			d.start(&b.Placement)
+		case poise.GangPlaced:
+			for i := range b.Placements {
+				d.start(&b.Placements[i])
+			}
 		case poise.JobFinished:
-			d.line("%s ends", b.Job)
+			d.ends(b.Job)
+		case poise.JobPreempted:
+			d.line("%s makes room for %s by %gs", b.Job, b.By, poise.Span(b.Until).Seconds())
+		case poise.JobRequeued:
+			text := ""
+			if b.Failed {
+				d.failures[b.Job]++
+				text = " after a failure"
+			}
+			if b.NotBefore > 0 {
+				text += fmt.Sprintf(", not before %gs", poise.Span(b.NotBefore).Seconds())
+			}
+			d.line("%s waits again%s", b.Job, text)
+		case poise.JobReleased:
+			d.line("%s is released", b.Job)
 		case poise.JobWithdrawn:
 			d.line("%s is withdrawn", b.Job)
 		}
@@ -185,6 +208,23 @@ func (d *diary) watch(c *Config) {
 		if decision.Verdict != poise.Placed {
 			d.line("%s waits: %s", j.ID, decision.Verdict)
 		}
+	}
+}
+
+func (d *diary) start(p *poise.Placement) {
+	d.line("%s starts on %s%s", p.Job, p.Node, devicesText(p.Devices))
+}
+
+// ends says how a job that ran did, as far as the diary knows its fate.
+func (d *diary) ends(id poise.JobID) {
+	i := slices.IndexFunc(d.fates, func(a Arrival) bool { return a.Job.ID == id })
+	switch {
+	case i >= 0 && d.now == d.fates[i].Job.FinishBy:
+		d.line("%s is stopped", id)
+	case i >= 0 && d.fates[i].fails(d.failures[id]):
+		d.line("%s fails with exit code %d", id, d.fates[i].ExitCode)
+	default:
+		d.line("%s ends", id)
 	}
 }
 

@@ -137,6 +137,18 @@ func (r *Record) Ran() bool {
 	return r.Run > 0 && r.processors() > 0 && (r.Status < 2 || r.Status > 4)
 }
 
+// ExitCode is how a job that ran has ended: 0 where it completed or nothing is said
+// of it, 1 where it failed, and what TERM ends a task with where it was cancelled.
+func (r *Record) ExitCode() int32 {
+	switch r.Status {
+	case 0:
+		return 1
+	case 5:
+		return 128 + 15
+	}
+	return 0
+}
+
 // processors asked for or, where that is unknown, given.
 func (r *Record) processors() int64 {
 	if r.AskedProcs > 0 {
