@@ -122,7 +122,7 @@ func TestHostileNames(t *testing.T) {
 			r.Classes[0].Name, r.Digest = name, name
 		}
 		again.Replay.Tenants[0].Tenant = poise.TenantID(name)
-		again.Replay.Waiting = []sim.Waiting{{Job: name, Jobs: 3, Decision: &poise.Decision{
+		again.Replay.Waiting = []sim.Waiting{{Job: name, Jobs: 3, Reason: name, Detail: name, Decision: &poise.Decision{
 			Verdict: poise.FitsNotNow, Nearest: &poise.Miss{Node: name, Code: poise.IdleShort, Dim: name, Ask: 3, Have: 1, Beyond: 2},
 		}}}
 		html := func(w io.Writer, results []*sim.Result) error { return HTML(w, results, name) }
@@ -140,7 +140,7 @@ func TestStillWaiting(t *testing.T) {
 	r := replayedAt("idle-balance", 42, 30)
 	for i := range 20 {
 		r.Replay.Waiting = append(r.Replay.Waiting, sim.Waiting{
-			Job: fmt.Sprintf("job-%d", i), Jobs: i + 1, Request: poise.Request{Device: poise.DeviceRequest{Kind: "gpu", Count: 1, Milli: 500}},
+			Job: fmt.Sprintf("job-%d", i), Jobs: i + 1, Reason: poise.FitsNotNow.String(), Request: poise.Request{Device: poise.DeviceRequest{Kind: "gpu", Count: 1, Milli: 500}},
 			Decision: &poise.Decision{
 				Verdict: poise.FitsNotNow, Nearest: &poise.Miss{Node: "n7", Code: poise.DeviceIdleShort, Dim: "gpu", Ask: 500, Have: 300, Beyond: 200},
 			},

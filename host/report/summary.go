@@ -135,7 +135,7 @@ func writeWaiting(w io.Writer, waiting []sim.Waiting) error {
 }
 
 func waitText(item *sim.Waiting) string {
-	text := item.Reason
+	text := plain(item.Reason)
 	if item.Detail != "" {
 		text += ", " + plain(item.Detail)
 	}
