@@ -31,7 +31,7 @@ type pluginRunResult struct {
 
 type pluginRunRanked struct {
 	Node    string   `json:"node"`
-	Tier    uint8    `json:"tier"`
+	Tier    uint16   `json:"tier"`
 	Loss    float64  `json:"loss"`
 	Devices []uint16 `json:"devices"`
 	// Seen is what the plugin saw of the node, by column; "" = absent. Empty where

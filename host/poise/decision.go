@@ -165,7 +165,7 @@ type Miss struct {
 // Ranked is one candidate with its loss and how it came about.
 type Ranked struct {
 	Node    string
-	Tier    uint8
+	Tier    uint16
 	Loss    float64   // rounded as ranked
 	Devices []uint16  `json:",omitempty"`
 	Formula string    // "spread", "demand", or the name of another scorer

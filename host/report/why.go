@@ -187,12 +187,20 @@ func writeWinner(b *strings.Builder, d *poise.Decision) {
 	next := &d.Ranked[1]
 	switch {
 	case best.Tier != next.Tier:
-		fmt.Fprintf(b, "it is in tier %d and %s in tier %d;\n  nodes with devices are kept for jobs that ask for devices\n", best.Tier, plain(next.Node), next.Tier)
+		fmt.Fprintf(b, "it is in tier %d and %s in tier %d;\n  %s\n", best.Tier, plain(next.Node), next.Tier, tierText(best.Tier, next.Tier))
 	case best.Loss != next.Loss:
 		fmt.Fprintf(b, "%s less loss than %s\n", trimmed(next.Loss-best.Loss), plain(next.Node))
 	default:
 		fmt.Fprintf(b, "equal loss to %s; %s decides\n", plain(next.Node), tieText(d))
 	}
+}
+
+// tierText says what two tiers differ in that counts.
+func tierText(best, next uint16) string {
+	if best>>1 != next>>1 {
+		return "the job prefers the one to the other, by its preferences and the taints that it does not tolerate"
+	}
+	return "nodes with devices are kept for jobs that ask for devices"
 }
 
 // tieText names the tie rule in force.

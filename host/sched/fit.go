@@ -14,6 +14,8 @@ import (
 type fit struct {
 	model.Ask
 	shape *state.Shape
+	// preferred is the sum of the weights of what the shape prefers.
+	preferred int64
 	// What Ask was resolved against: nodes may declare more later.
 	knownDims, knownKinds, knownModels int
 }

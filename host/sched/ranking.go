@@ -31,9 +31,6 @@ type ranking struct {
 	newer, older *ranking // neighbours in the cache, by last use
 }
 
-// refused is the tier of rows that are not candidates.
-const refused = 255
-
 // rankRow is the answer for one row. A row that is not a candidate has a
 // reason or no node.
 type rankRow struct {
@@ -41,7 +38,7 @@ type rankRow struct {
 	loss    float64
 	reason  poise.Reason
 	mask    uint32
-	tier    uint8
+	tier    uint16
 	present bool
 	known   bool // answered for this version, in this epoch or an earlier one
 	native  bool // the native filter kept it
@@ -184,6 +181,7 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 		}
 	}
 	protect := p.ProtectDevices && job.Shape.Request.Device.Count == 0
+	r.fit.prefer()
 	for i, row := range batch.Rows {
 		if math.IsNaN(w.loss[i]) || math.IsInf(w.loss[i], 0) {
 			return p.fault("loss of node %q: %v, expected a finite number", snap.Name(row), w.loss[i])
@@ -193,9 +191,9 @@ func (r *ranking) answer(p *Policy, snap *state.Snapshot, job *state.Job, rows [
 			return p.fault("devices of node %q: mask %b, expected %d devices with %d milli free", snap.Name(row), mask, ask.Count, ask.Milli)
 		}
 		e := &r.rows[row]
-		e.loss, e.mask, e.tier = poise.RoundLoss(w.loss[i]), w.mask[i], 0
+		e.loss, e.mask, e.tier = poise.RoundLoss(w.loss[i]), w.mask[i], r.fit.tier(snap, row)
 		if protect && snap.Devices(row) > 0 {
-			e.tier = 1
+			e.tier |= protected
 		}
 	}
 	for _, row := range rows {

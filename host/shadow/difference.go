@@ -21,7 +21,7 @@ type Choice struct {
 
 // Opinion is what a policy says of a node.
 type Opinion struct {
-	Tier    uint8    `json:",omitempty"` // a node of a lower one is better whatever its loss
+	Tier    uint16   `json:",omitempty"` // a node of a lower one is better whatever its loss
 	Loss    *float64 `json:",omitempty"` // nil where it is refused, or not known
 	Refused string   `json:",omitempty"` // the reason
 }

@@ -109,7 +109,7 @@ type QuotaMiss struct {
 // Ranked is one candidate with its loss and how it came about.
 type Ranked struct {
 	Node    string    `json:"node"`
-	Tier    uint8     `json:"tier"`
+	Tier    uint16    `json:"tier"`
 	Loss    float64   `json:"loss" doc:"Smaller is better"`
 	Devices []uint16  `json:"devices,omitempty"`
 	Formula string    `json:"formula,omitempty"`

@@ -72,7 +72,7 @@ type ShadowChoice struct {
 // ShadowOpinion is what a policy says of a node: a loss, the reason why it is
 // refused, or nothing where that is not known.
 type ShadowOpinion struct {
-	Tier    uint8    `json:"tier,omitempty" doc:"A node of a lower one is better whatever its loss"`
+	Tier    uint16   `json:"tier,omitempty" doc:"A node of a lower one is better whatever its loss"`
 	Loss    *float64 `json:"loss,omitempty"`
 	Refused string   `json:"refused,omitempty"`
 }
