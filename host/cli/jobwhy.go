@@ -68,10 +68,10 @@ func printWhy(out io.Writer, w *client.Why) error {
 	if err != nil {
 		return err
 	}
-	job := &state.Job{
+	shape := &state.Shape{Request: read.Request, Selectors: read.Selectors, Tolerations: read.Tolerations}
+	job := state.NewJob(&poise.Job{
 		ID: d.Job, Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
-		Shape: &state.Shape{Request: read.Request, Selectors: read.Selectors, Tolerations: read.Tolerations},
-	}
+	}, shape, nil, 0, 0)
 	if w.Like != "" {
 		job.ID = poise.JobID(w.Job.ID)
 	}

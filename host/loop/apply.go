@@ -13,7 +13,7 @@ import (
 func (l *Loop) Apply(ev poise.Event) error {
 	help := l.helped(ev.Body) | l.helpsReserved(ev.Body)
 	row, onRow := l.freedRow(ev.Body)
-	tenant := l.tenantOf(ev.Body)
+	known := l.state.Job(jobOf(ev.Body))
 	later := l.later(ev.Body)
 	gang := l.gangOf(ev.Body)
 	whole := gang != nil && !gang.Started
@@ -59,12 +59,10 @@ func (l *Loop) Apply(ev poise.Event) error {
 			return err
 		}
 	case poise.JobWithdrawn:
-		if of := l.lists[tenant]; of != nil {
-			of.queue.Remove(b.Job)
-		}
-		l.shapes.forget(b.Job)
+		l.unlist(known)
+		l.shapes.forget(known)
 	case poise.JobFinished:
-		l.shapes.forget(b.Job)
+		l.shapes.forget(known)
 	}
 	if gang != nil && (whole || !gang.Started) {
 		if err := l.regroup(gang); err != nil {
@@ -89,7 +87,7 @@ func (l *Loop) Apply(ev poise.Event) error {
 	return nil
 }
 
-// jobOf gives the job whose deadline an event may change.
+// jobOf gives the job that an event has come, start, end or wait again.
 func jobOf(body poise.Body) poise.JobID {
 	switch b := body.(type) {
 	case poise.JobSubmitted:
@@ -115,16 +113,6 @@ func (l *Loop) later(body poise.Body) []poise.JobID {
 		return l.state.Later(b.Job)
 	}
 	return nil
-}
-
-// tenantOf gives the tenant of a job that is withdrawn.
-func (l *Loop) tenantOf(body poise.Body) poise.TenantID {
-	if b, ok := body.(poise.JobWithdrawn); ok {
-		if j := l.state.Job(b.Job); j != nil {
-			return j.Tenant
-		}
-	}
-	return ""
 }
 
 // helped gives what an event may change for the better, as the state is before

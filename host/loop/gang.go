@@ -78,7 +78,7 @@ func (l *Loop) regroup(g *state.Gang) error {
 			continue
 		}
 		l.unlist(j)
-		l.shapes.forget(j.ID) // also of one that runs: it may wait by itself next
+		l.shapes.forget(j) // also of one that runs: it may wait by itself next
 		if !j.Waiting() {
 			continue
 		}

@@ -97,7 +97,7 @@ func (l *Loop) prioritised(j *state.Job) error {
 	if !l.unlist(j) {
 		return nil
 	}
-	l.shapes.forget(j.ID)
+	l.shapes.forget(j)
 	return l.push(j)
 }
 

@@ -143,8 +143,9 @@ func (l *Loop) relist(old *list) {
 	l.round.valid = false
 	delete(l.lists, old.tenant)
 	for item := range old.queue.All() {
-		l.shapes.forget(item.Job)
-		if err := l.push(l.state.Job(item.Job)); err != nil {
+		j := l.state.Job(item.Job)
+		l.shapes.forget(j)
+		if err := l.push(j); err != nil {
 			panic(fmt.Sprintf("BUG: a job that waited is refused: %v", err))
 		}
 	}

@@ -188,9 +188,9 @@ func (l *Loop) UsePreempt(s preempt.Settings) {
 // apart has a job that has a reservation wait by itself: what is kept for it is not
 // for the others of its shape.
 func (l *Loop) apart(j *state.Job) error {
-	if !l.state.Alone(j) || l.shapes.isAlone(j.ID) || !l.unlist(j) {
+	if !l.state.Alone(j) || l.shapes.isAlone(j) || !l.unlist(j) {
 		return nil
 	}
-	l.shapes.forget(j.ID)
+	l.shapes.forget(j)
 	return l.push(j)
 }

@@ -12,7 +12,7 @@ import (
 // job of it does.
 type shapes struct {
 	ids  map[shapeKey]*shapeID
-	jobs map[poise.JobID]*shapeID
+	jobs map[*state.Job]*shapeID // by the job itself, which costs less than by its id
 	by   map[queue.ShapeID]*shapeID
 	next queue.ShapeID
 }
@@ -37,13 +37,13 @@ type shapeID struct {
 }
 
 func newShapes() shapes {
-	return shapes{ids: map[shapeKey]*shapeID{}, jobs: map[poise.JobID]*shapeID{}, by: map[queue.ShapeID]*shapeID{}}
+	return shapes{ids: map[shapeKey]*shapeID{}, jobs: map[*state.Job]*shapeID{}, by: map[queue.ShapeID]*shapeID{}}
 }
 
 // id gives the number of a job, the same one until forget. By priority means that
 // jobs of two priorities are not interchangeable.
 func (s *shapes) id(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
-	if known := s.jobs[j.ID]; known != nil {
+	if known := s.jobs[j]; known != nil {
 		return known.id
 	}
 	key := shapeKey{shape: j.Shape.ID, lane: l.name, key: l.pipeline.Key(j), extra: j.Extra()}
@@ -62,7 +62,7 @@ func (s *shapes) id(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
 // gang gives the number of a gang that waits as a whole, by its first member: no other
 // is like it.
 func (s *shapes) gang(head *state.Job, l *lane) queue.ShapeID {
-	if known := s.jobs[head.ID]; known != nil {
+	if known := s.jobs[head]; known != nil {
 		return known.id
 	}
 	return s.number(head, shapeKey{lane: l.name, gang: head.ID})
@@ -79,38 +79,38 @@ func (s *shapes) number(j *state.Job, key shapeKey) queue.ShapeID {
 		s.ids[key], s.by[e.id] = e, e
 	}
 	e.jobs++
-	s.jobs[j.ID] = e
+	s.jobs[j] = e
 	return e.id
 }
 
 // alone gives the number of a job that no other is like.
 func (s *shapes) alone(j *state.Job) queue.ShapeID {
-	if known := s.jobs[j.ID]; known != nil && known.key.alone != "" {
+	if known := s.jobs[j]; known != nil && known.key.alone != "" {
 		return known.id
 	}
-	s.forget(j.ID)
+	s.forget(j)
 	return s.number(j, shapeKey{alone: j.ID})
 }
 
-func (s *shapes) isAlone(id poise.JobID) bool {
-	known := s.jobs[id]
+func (s *shapes) isAlone(j *state.Job) bool {
+	known := s.jobs[j]
 	return known != nil && known.key.alone != ""
 }
 
 // together gives the number of a job that it has with others, whatever it had.
 func (s *shapes) together(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
-	if s.isAlone(j.ID) {
-		s.forget(j.ID)
+	if s.isAlone(j) {
+		s.forget(j)
 	}
 	return s.id(j, l, byPriority)
 }
 
-func (s *shapes) forget(id poise.JobID) {
-	e := s.jobs[id]
+func (s *shapes) forget(j *state.Job) {
+	e := s.jobs[j]
 	if e == nil {
 		return
 	}
-	delete(s.jobs, id)
+	delete(s.jobs, j)
 	if e.jobs--; e.jobs == 0 {
 		delete(s.ids, e.key)
 		delete(s.by, e.id)

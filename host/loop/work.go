@@ -137,7 +137,7 @@ func (l *Loop) Settle(w *Work, now poise.Time, detail sched.Detail) (Settled, er
 	}
 	switch {
 	case of.lane != w.lane, l.stale(w, j):
-		l.shapes.forget(j.ID)
+		l.shapes.forget(j)
 		l.round.valid = false
 		return Settled{Decision: w.decision, Dropped: true}, l.push(j)
 	case w.err != nil:

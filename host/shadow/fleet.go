@@ -29,7 +29,7 @@ func Measure(snap *state.Snapshot, asks []poise.Request) (Fleet, error) {
 		return f, err
 	}
 	capacity, allocated := map[string]int64{}, map[string]int64{}
-	nothing := &state.Job{Shape: &state.Shape{}}
+	nothing := state.NewJob(&poise.Job{}, &state.Shape{}, nil, 0, 0)
 	nodes := 0
 	for row := range uint32(snap.Rows()) {
 		if !snap.Present(row) {

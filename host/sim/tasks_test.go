@@ -17,7 +17,7 @@ func TestTasks(t *testing.T) {
 		now := poise.Time(0)
 		jobs := make([]*state.Job, 8)
 		for i := range jobs {
-			jobs[i] = &state.Job{ID: poise.JobID(rune('a' + i)), Seq: uint64(i), Shape: &state.Shape{}}
+			jobs[i] = state.NewJob(&poise.Job{ID: poise.JobID(rune('a' + i))}, &state.Shape{}, nil, 0, uint64(i))
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			j := rapid.SampledFrom(jobs).Draw(t, "job")

@@ -23,23 +23,24 @@ func (s *State) submitJob(j *poise.Job, at poise.Time) error {
 	if detail := s.contradiction(j); detail != "" {
 		return conflict(fmt.Sprintf("submit job %q", j.ID), detail)
 	}
-	s.symbols.intern(string(j.Tenant))
+	tenant := poise.TenantID(s.symbols.intern(string(j.Tenant)))
 	s.symbols.internDevice(j.Request.Device.Kind, j.Request.Device.Models)
 	s.live.symbols = s.symbols.texts
 	s.demand.arrive(&j.Request)
 	s.live.arrivals = s.demand.arrivals
-	s.jobs[j.ID] = &Job{
-		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks,
-		RunTime: j.RunTime, Submitted: at, Seq: s.demand.arrivals, Shape: s.shapes.acquire(j), Gang: j.Gang, Kind: s.podKinds.acquire(j.Pod, j.Labels),
-	}
-	s.join(s.jobs[j.ID])
-	s.jobs[j.ID].live(j)
-	s.comeAfter(s.jobs[j.ID], j.After)
+	made := NewJob(j, s.shapes.acquire(j), s.podKinds.acquire(j.Pod, j.Labels), at, s.demand.arrivals)
+	made.Tenant = tenant // jobs share the text
+	s.jobs[j.ID] = made
+	s.join(made)
+	s.comeAfter(made, j.After)
 	return nil
 }
 
 func (s *State) comeAfter(j *Job, after []poise.JobID) {
-	j.After = slices.Clone(after)
+	if len(after) == 0 {
+		return
+	}
+	j.change(func(m *More) { m.After = slices.Clone(after) })
 	for _, id := range after {
 		s.later[id] = append(s.later[id], j.ID)
 	}
@@ -93,7 +94,7 @@ func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
 	t.Kind.count(row, 1, false)
-	j.task, j.NotBefore = t, 0
+	j.task = t
 	s.unreserve(j)
 	j.started()
 	s.began(j)
@@ -198,7 +199,7 @@ func (s *State) forget(j *Job) {
 	s.unreserve(j)
 	for _, id := range s.later[j.ID] {
 		if l := s.jobs[id]; l != nil {
-			l.After = without(l.After, j.ID)
+			l.change(func(m *More) { m.After = without(m.After, j.ID) })
 		}
 	}
 	delete(s.later, j.ID)

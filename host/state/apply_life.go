@@ -7,17 +7,24 @@ import (
 )
 
 // live takes over what a job says about its life. What is shared is never written.
-func (j *Job) live(spec *poise.Job) {
-	j.StartBy, j.FinishBy, j.Retry, j.Held, j.Labels = spec.StartBy, spec.FinishBy, spec.Retry, spec.Held, spec.Labels
+func (j *Job) live(spec *poise.Job, kind *PodKind) {
+	if kind == nil && spec.StartBy == 0 && spec.FinishBy == 0 && spec.Retry == nil && spec.Held == "" && len(spec.Labels) == 0 {
+		return
+	}
+	j.change(func(m *More) {
+		m.StartBy, m.FinishBy, m.Retry, m.Held, m.Labels, m.Kind = spec.StartBy, spec.FinishBy, spec.Retry, spec.Held, spec.Labels, kind
+	})
 }
 
 // waitAgain takes down why a placed job waits again. One that has run has started.
 func (j *Job) waitAgain(b *poise.JobRequeued) {
-	j.NotBefore = b.NotBefore
-	if b.Failed {
-		j.Failures++
-		j.StartBy = 0
-	}
+	j.change(func(m *More) {
+		m.NotBefore = b.NotBefore
+		if b.Failed {
+			m.Failures++
+			m.StartBy = 0
+		}
+	})
 }
 
 func (s *State) holdJob(b *poise.JobHeld) error {
@@ -33,7 +40,7 @@ func (s *State) holdJob(b *poise.JobHeld) error {
 	case j.Held != "":
 		return conflict(op(), fmt.Sprintf("the job is held by %q, expected one that is not", j.Held))
 	}
-	j.Held = b.By
+	j.change(func(m *More) { m.Held = b.By })
 	s.unreserve(j)
 	return nil
 }
@@ -47,7 +54,7 @@ func (s *State) letGoJob(id poise.JobID) error {
 	case j.Held == "":
 		return conflict(op(), "the job is not held, expected one that is")
 	}
-	j.Held = ""
+	j.change(func(m *More) { m.Held = "" })
 	return nil
 }
 

@@ -273,12 +273,8 @@ func (s *State) placeJobs(im *Image) error {
 		if s.jobs[e.Job.ID] != nil {
 			return broken("job %q: twice, expected once", e.Job.ID)
 		}
-		j := &Job{
-			ID: e.Job.ID, Name: e.Job.Name, Tenant: e.Job.Tenant, Priority: e.Job.Priority, Tasks: e.Job.Tasks,
-			RunTime: e.Job.RunTime, Submitted: e.Submitted, Seq: e.Seq, Shape: s.shapes.acquire(&e.Job), Gang: e.Job.Gang, Kind: s.podKinds.acquire(e.Job.Pod, e.Job.Labels),
-			NotBefore: e.NotBefore, Failures: e.Failures,
-		}
-		j.live(&e.Job)
+		j := NewJob(&e.Job, s.shapes.acquire(&e.Job), s.podKinds.acquire(e.Job.Pod, e.Job.Labels), e.Submitted, e.Seq)
+		j.change(func(m *More) { m.NotBefore, m.Failures = e.NotBefore, e.Failures })
 		if detail := s.contradiction(&e.Job); detail != "" {
 			return broken("job %q: %s", e.Job.ID, detail)
 		}

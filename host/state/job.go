@@ -3,7 +3,8 @@ package state
 import "github.com/poise-sched/poise/host/poise"
 
 // Job is a job as the state knows it: what was submitted, with the request
-// moved into its shape.
+// moved into its shape. One is kept for each that waits or runs, so the fields are
+// packed into 112 bytes, and what few jobs have is apart.
 type Job struct {
 	ID        poise.JobID
 	Name      string
@@ -14,21 +15,21 @@ type Job struct {
 	Submitted poise.Time
 	Seq       uint64 // arrival sequence, from 1
 	Shape     *Shape
-	After     []poise.JobID // known jobs that have to end before; it is not to be tried
-	Gang      *poise.Gang   // that it is a member of, nil = of none; immutable
-	StartBy   poise.Time    // 0 = whenever, or a task of it has run
-	FinishBy  poise.Time    // 0 = whenever
-	Retry     *poise.Retry
-	Held      string // who holds it; it is not to be tried
-	Labels    []poise.Label
-	NotBefore poise.Time // it waits again, and is not to be tried before
-	Failures  int32      // how many tasks of it failed or were lost
-
-	Kind *PodKind // nil = it is no pod
-
-	Yield Yield
+	Gang      *poise.Gang // that it is a member of, nil = of none; immutable
+	*More
 
 	task *Task // where it runs, nil while it waits
+}
+
+// NewJob makes a job that waits of what was submitted, with its shape and, if it is a
+// pod, its kind.
+func NewJob(j *poise.Job, shape *Shape, kind *PodKind, at poise.Time, seq uint64) *Job {
+	made := &Job{
+		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
+		Submitted: at, Seq: seq, Shape: shape, Gang: j.Gang, More: nothingMore,
+	}
+	made.live(j, kind)
+	return made
 }
 
 // Waiting says whether the job holds no node.

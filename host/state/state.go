@@ -108,12 +108,7 @@ func (s *State) Draft(j *poise.Job, at poise.Time) (*Job, error) {
 	s.shapes.release(shape)
 	kind := s.podKinds.acquire(j.Pod, j.Labels)
 	s.podKinds.release(kind)
-	d := &Job{
-		ID: j.ID, Name: j.Name, Tenant: j.Tenant, Priority: j.Priority, Tasks: j.Tasks, RunTime: j.RunTime,
-		Submitted: at, Seq: s.demand.arrivals + 1, Shape: shape, Gang: j.Gang, Kind: kind,
-	}
-	d.live(j)
-	return d, nil
+	return NewJob(j, shape, kind, at, s.demand.arrivals+1), nil
 }
 
 // All gives the jobs that wait or run, in the order of their arrival.

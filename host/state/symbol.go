@@ -20,11 +20,15 @@ func newSymbols() symbols {
 	return symbols{ids: map[string]uint32{"": 0}, texts: []string{""}, keys: map[string]bool{poise.ClassLabel: true}}
 }
 
-func (s *symbols) intern(text string) {
-	if _, ok := s.ids[text]; !ok {
-		s.ids[text] = uint32(len(s.texts))
+// intern gives a text its number, and gives the one copy of it that is kept.
+func (s *symbols) intern(text string) string {
+	id, ok := s.ids[text]
+	if !ok {
+		id = uint32(len(s.texts))
+		s.ids[text] = id
 		s.texts = append(s.texts, text)
 	}
+	return s.texts[id]
 }
 
 func (s *symbols) internDevice(kind string, models []string) {

@@ -59,10 +59,12 @@ func (s *State) preempt(b *poise.JobPreempted) error {
 	case by.task != nil || by == j:
 		return conflict(op(), "the other job is placed, expected one that waits")
 	}
-	j.Yield.By, j.Yield.Until = b.By, b.Until
+	j.change(func(m *More) {
+		m.Yield.By, m.Yield.Until = b.By, b.Until
+		m.Yield.Last, m.Yield.Own = b.By, j.Tenant == by.Tenant
+	})
 	s.ends(j, b.Until)
-	j.Yield.Last, j.Yield.Own = b.By, j.Tenant == by.Tenant
-	by.Yield.Took = append(slices.Clone(by.Yield.Took), b.Job)
+	by.change(func(m *More) { m.Yield.Took = append(slices.Clone(m.Yield.Took), b.Job) })
 	s.yields[b.By] = append(s.yields[b.By], b.Job)
 	return nil
 }
@@ -90,33 +92,52 @@ func (l *TaskList) with(was, is *Task) *TaskList {
 
 // started takes note that a task begins. Those that made room for it have done so.
 func (j *Job) started() {
-	j.Yield.Forced = len(j.Yield.Took) > 0
-	j.Yield.Took = nil
+	if j.NotBefore == 0 && len(j.Yield.Took) == 0 && !j.Yield.Forced {
+		return
+	}
+	j.change(func(m *More) {
+		m.NotBefore = 0
+		m.Yield.Forced = len(m.Yield.Took) > 0
+		m.Yield.Took = nil
+	})
 }
 
 // startedTogether: where others made room for one member, they did for all.
 func startedTogether(jobs []*Job) {
 	forced := slices.ContainsFunc(jobs, func(j *Job) bool { return j.Yield.Forced })
 	for _, j := range jobs {
-		j.Yield.Forced = forced
+		if j.Yield.Forced != forced {
+			j.change(func(m *More) { m.Yield.Forced = forced })
+		}
 	}
 }
 
 // stopped takes note that a task has ended. A job that was to make room for
 // another and waits again was displaced.
 func (s *State) stopped(j *Job, waits bool, at poise.Time) {
-	y := &j.Yield
-	y.Forced = false
-	if y.By == "" {
+	by := j.Yield.By
+	if by == "" && !j.Yield.Forced {
 		return
 	}
-	s.yields[y.By] = without(s.yields[y.By], j.ID)
-	if len(s.yields[y.By]) == 0 {
-		delete(s.yields, y.By)
+	j.change(func(m *More) {
+		y := &m.Yield
+		y.Forced = false
+		if by == "" {
+			return
+		}
+		if y.By, y.Until = "", 0; waits {
+			y.Times++
+			y.At = at
+		}
+	})
+	if by == "" {
+		return
 	}
-	if y.By, y.Until = "", 0; waits {
-		y.Times++
-		y.At = at
+	s.yields[by] = without(s.yields[by], j.ID)
+	if len(s.yields[by]) == 0 {
+		delete(s.yields, by)
+	}
+	if waits {
 		// The members that start together make room together: those that have ended wait
 		// for the others, and then start together again. Where one runs on, they follow it.
 		runsOn := func(m *Job) bool { return !m.Waiting() && !m.Yielding() }
@@ -144,8 +165,9 @@ func (s *State) placeYield(j *Job, y *Yield) error {
 	if y.By != "" && j.task == nil || len(y.Took) > 0 && j.task != nil {
 		return broken("job %q: it waits and makes room, or runs and others make room for it", j.ID)
 	}
-	if j.Yield = *y.image(); j.Yield.By != "" {
-		j.task.Until = j.Yield.Until
+	j.change(func(m *More) { m.Yield = *y.image() })
+	if y.By != "" {
+		j.task.Until = y.Until
 	}
 	if y.By != "" {
 		s.yields[y.By] = append(s.yields[y.By], j.ID)
