@@ -28,6 +28,7 @@ func (c *machine) check(t *rapid.T) {
 	c.checkVersions(t, s)
 	c.checkDemand(t)
 	c.checkUsage(t)
+	c.checkGangs(t)
 }
 
 func (c *machine) checkRanks(t *rapid.T, s *Snapshot) {

@@ -107,6 +107,9 @@ func someNode(t *rapid.T) poise.Node {
 	}
 	if rapid.Bool().Draw(t, "labelled") {
 		n.Labels = []poise.Label{{Key: "zone", Value: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "zone")}}
+		if rapid.Bool().Draw(t, "classed") {
+			n.Labels = []poise.Label{{Key: poise.ClassLabel, Value: rapid.SampledFrom([]string{"big", "small"}).Draw(t, "class")}, n.Labels[0]}
+		}
 		n.Taints = []poise.Taint{{Key: "gpu", Effect: poise.NoSchedule}}
 	}
 	return n
@@ -124,7 +127,7 @@ func (c *machine) someJob(t *rapid.T) poise.Job {
 		r.Amounts = resource.List{{Name: "qat", Value: wanted.Draw(t, "qat")}}
 	}
 	j := job(fmt.Sprint("j", id), r)
-	j.Tenant = rapid.SampledFrom([]poise.TenantID{"t", "u"}).Draw(t, "tenant")
+	j.Tenant = rapid.SampledFrom(someTenants[:2]).Draw(t, "tenant")
 	if rarely(t, "comes after another", 6) {
 		j.After = []poise.JobID{c.someJobID(t, false)}
 	}
@@ -359,6 +362,8 @@ func TestStateIsItsModel(t *testing.T) {
 			"join": c.join, "change": c.change, "mark": c.mark, "leave": c.leave, "submit": c.submit, "submit2": c.submit,
 			"place": c.place, "place2": c.place, "place3": c.place, "finish": c.finish, "requeue": c.requeue,
 			"withdraw": c.withdraw, "hold": c.hold, "release": c.release, "prioritise": c.prioritise, "profile": c.profile, "snapshot": c.snapshot, "flap": c.flap,
+			"enlist": c.enlist, "place gang": c.placeGang, "enlist2": c.enlist, "preempt": c.preempt, "reserve": c.reserve,
+			"end reservation": c.endReservation, "set tenant": c.setTenant, "remove tenant": c.removeTenant,
 			"": c.check,
 		}
 		for range 2 { // a Repeat is some thirty actions long

@@ -19,6 +19,9 @@ type model struct {
 	arrivals []poise.Request
 	placings int
 	epoch    uint64
+	gangs    map[string]*modelGang // by tenant and id; of those without members it means nothing
+	reserved []modelReservation    // in their order
+	tenants  map[poise.TenantID]poise.Tenant
 }
 
 type modelNode struct {
@@ -31,6 +34,7 @@ type modelJob struct {
 	on        *modelTask // nil while it waits
 	notBefore poise.Time
 	failures  int32
+	yield     Yield
 }
 
 type modelTask struct {
@@ -39,10 +43,11 @@ type modelTask struct {
 	devices     []uint16
 	placed      poise.Time
 	order       int
+	pool        [2]string
 }
 
 func newModel(halfLife float64) *model {
-	return &model{halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}}
+	return &model{halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}, gangs: map[string]*modelGang{}, tenants: map[poise.TenantID]poise.Tenant{}}
 }
 
 // tasks gives the jobs that hold part of the node, the latest first.
@@ -113,6 +118,7 @@ func (m *model) devices(j *modelJob, n *modelNode) []uint16 {
 
 // forget drops a job, and what comes after it comes after one less.
 func (m *model) forget(id poise.JobID) {
+	m.unreserve(m.jobs[id])
 	delete(m.jobs, id)
 	for _, j := range m.jobs {
 		j.After = slices.DeleteFunc(slices.Clone(j.After), func(other poise.JobID) bool { return other == id })
@@ -163,35 +169,51 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 				return poise.NotFound, false
 			}
 		}
-		m.arrivals = append(m.arrivals, b.Job.Request)
-		m.jobs[b.Job.ID] = &modelJob{Job: b.Job}
-	case poise.JobPlaced:
-		p := b.Placement
-		j, n := m.jobs[p.Job], m.nodes[p.Node]
-		switch {
-		case j == nil:
-			return poise.NotFound, false
-		case j.on != nil || len(j.After) > 0 || j.Held != "":
-			return poise.Conflict, false
-		case n == nil:
-			return poise.NotFound, false
-		case !m.fits(j, n, p.Devices):
+		made := &modelJob{Job: b.Job}
+		if !m.enlists(made) {
 			return poise.Conflict, false
 		}
-		m.placings++
-		j.notBefore = 0
-		j.on = &modelTask{node: n.Name, incarnation: n.incarnation, devices: p.Devices, placed: at, order: m.placings}
+		m.arrivals = append(m.arrivals, b.Job.Request)
+		m.jobs[b.Job.ID] = made
+	case poise.JobPlaced:
+		p := b.Placement
+		j, n, kind, ok := m.placeable(&p)
+		if !ok {
+			return kind, false
+		}
+		if !m.alone(j) || !m.fits(j, n, p.Devices) {
+			return poise.Conflict, false
+		}
+		m.run(j, n, p.Devices, at)
+		m.begins(j)
+	case poise.GangPlaced:
+		return m.placeGang(&b, at)
+	case poise.JobPreempted:
+		return m.preempt(&b)
+	case poise.ReservationMade:
+		return m.reserve(&b)
+	case poise.ReservationEnded:
+		was := len(m.reserved)
+		m.reserved = slices.DeleteFunc(m.reserved, func(r modelReservation) bool { return r.job == b.Job })
+		if len(m.reserved) == was {
+			return poise.NotFound, false
+		}
+	case poise.TenantSet:
+		return m.setTenant(b.Tenant)
+	case poise.TenantRemoved:
+		return m.removeTenant(b.Tenant)
 	case poise.JobFinished:
 		if kind, ok := m.known(b.Job, true); !ok {
 			return kind, false
 		}
-		m.forget(b.Job)
+		m.ends(m.jobs[b.Job])
 	case poise.JobRequeued:
 		if kind, ok := m.known(b.Job, true); !ok {
 			return kind, false
 		}
 		j := m.jobs[b.Job]
-		j.on, j.notBefore = nil, b.NotBefore
+		j.notBefore = b.NotBefore
+		m.waitsAgain(j, at)
 		if b.Failed {
 			j.failures++
 			j.StartBy = 0
@@ -204,6 +226,7 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 			return poise.Conflict, false
 		}
 		m.jobs[b.Job].Held = b.By
+		m.unreserve(m.jobs[b.Job])
 	case poise.JobReleased:
 		j := m.jobs[b.Job]
 		if j == nil {
@@ -214,15 +237,22 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		}
 		j.Held = ""
 	case poise.JobPrioritySet:
-		if m.jobs[b.Job] == nil {
+		j := m.jobs[b.Job]
+		if j == nil {
 			return poise.NotFound, false
 		}
-		m.jobs[b.Job].Priority = b.Priority
+		kin := []*modelJob{j}
+		if j.Gang != nil {
+			kin = m.members(j)
+		}
+		for _, each := range kin {
+			each.Priority = b.Priority
+		}
 	case poise.JobWithdrawn:
 		if kind, ok := m.known(b.Job, false); !ok {
 			return kind, false
 		}
-		m.forget(b.Job)
+		m.ends(m.jobs[b.Job])
 	case poise.ProfileBuilt:
 		m.epoch = b.Profiles[0].Epoch
 	}

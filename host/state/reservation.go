@@ -114,18 +114,20 @@ func (s *State) endReservation(id poise.JobID) error {
 	if s.live.Reservation(id) == nil {
 		return notFound(fmt.Sprintf("end reservation of job %q", id), "it has none")
 	}
-	s.unreserve(s.jobs[id])
+	s.dropReservations(func(r *Reservation) bool { return r.Job == id })
 	return nil
 }
 
 // unreserve gives up what is kept for a job, or for the gang that it is in, if
 // anything is.
 func (s *State) unreserve(j *Job) {
-	i := slices.IndexFunc(s.live.reservations, func(r *Reservation) bool { return r.For(j) })
-	if i < 0 {
-		return
+	s.dropReservations(func(r *Reservation) bool { return r.For(j) })
+}
+
+func (s *State) dropReservations(which func(*Reservation) bool) {
+	if slices.ContainsFunc(s.live.reservations, which) { // snapshots share them
+		s.live.reservations = slices.DeleteFunc(slices.Clone(s.live.reservations), which)
 	}
-	s.live.reservations = append(slices.Clone(s.live.reservations[:i]), s.live.reservations[i+1:]...)
 }
 
 // For says whether the reservation is for the job, or for the gang that it is in.

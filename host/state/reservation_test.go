@@ -73,6 +73,32 @@ func TestReservations(t *testing.T) {
 	d.refused(t, `reserve for job "3": start: -1 ms, expected 0 or more`, poise.ReservationMade{Job: "3", Nodes: []string{"a"}, Start: -1})
 }
 
+// What ends is what was kept for that job, where members of one gang have a reservation
+// each; and none of them outlives the member that it is for.
+func TestReservationsOfMembers(t *testing.T) {
+	d := newDriver(t, 0)
+	d.do(t, poise.NodeJoined{Node: poise.Node{Name: "a"}})
+	for i := range int32(2) {
+		j := job(fmt.Sprint("g", i), poise.Request{})
+		j.Gang, j.Tasks = &poise.Gang{ID: "g", Size: 2, Index: i}, 2
+		d.do(t, poise.JobSubmitted{Job: j}, poise.ReservationMade{Job: j.ID, Nodes: []string{"a"}})
+	}
+	f := func(want ...poise.JobID) {
+		t.Helper()
+		var got []poise.JobID
+		for _, r := range d.View().Reservations() {
+			got = append(got, r.Job)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("reserved for %v, expected %v", got, want)
+		}
+	}
+	d.do(t, poise.ReservationEnded{Job: "g1"})
+	f("g0")
+	d.do(t, poise.ReservationMade{Job: "g1", Nodes: []string{"a"}}, poise.JobWithdrawn{Job: "g1"})
+	f()
+}
+
 // An image whose reservations do not hold together is refused.
 func TestReservationImages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -53,13 +53,18 @@ func (c *machine) checkUsage(t *rapid.T) {
 		add(total, n.Devices.Kind, int64(n.Devices.Count)*poise.WholeDevice)
 	}
 	for _, j := range c.m.jobs {
-		if j.on == nil || c.m.nodes[j.on.node] == nil || c.m.nodes[j.on.node].incarnation != j.on.incarnation {
+		if !c.m.stays(j) {
 			continue
 		}
-		for _, a := range j.Request.Amounts {
-			add(used, string(j.Tenant)+" "+a.Name, a.Value)
+		for _, tenant := range someTenants {
+			if !c.m.under(j.Tenant, tenant) {
+				continue
+			}
+			for _, a := range j.Request.Amounts {
+				add(used, string(tenant)+" "+a.Name, a.Value)
+			}
+			add(used, string(tenant)+" "+j.Request.Device.Kind, j.Request.Device.Total())
 		}
-		add(used, string(j.Tenant)+" "+j.Request.Device.Kind, j.Request.Device.Total())
 	}
 	for _, name := range []string{"cpu", "memory", "storage", "fpga", "gpu", "npu"} {
 		want := int64(0)
@@ -69,7 +74,7 @@ func (c *machine) checkUsage(t *rapid.T) {
 		if got := c.Total(name); got != want {
 			t.Fatalf("total of %s: %d, expected %d", name, got, want)
 		}
-		for _, tenant := range []poise.TenantID{"t", "u"} {
+		for _, tenant := range someTenants {
 			want = 0
 			if b := used[string(tenant)+" "+name]; b != nil {
 				want = clamped(b)
