@@ -41,7 +41,7 @@ var planBounds = sim.Bounds{Horizon: 7 * 24 * 60 * 60 * 1000, Attempts: 200_000}
 func lookAhead(ctx context.Context, s Streams, file *snapshot.File, tenant poise.TenantID, specs []client.JobSpec) (client.Outlook, error) {
 	b := newBuilder(file)
 	defer b.Close(ctx)
-	f, err := outlook.Open(ctx, b, file.State, file.State.View().At(), loop.Settings{Queue: queue.Defaults(), Reservations: int(config.Defaults().Queue.Reservations)})
+	f, err := outlook.Open(ctx, b, file.State, nil, file.State.View().At(), loop.Settings{Queue: queue.Defaults(), Reservations: int(config.Defaults().Queue.Reservations)})
 	if err != nil {
 		return client.Outlook{}, err
 	}

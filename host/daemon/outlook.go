@@ -44,10 +44,11 @@ func (o *outlooks) leave() { <-o.turn }
 // adds to it. Whoever calls has the turn.
 func (d *Daemon) look(ctx context.Context, prepare func(*outlook.Fork) error) (*outlook.Outlook, error) {
 	var image *state.Image
+	var from *loop.Progress
 	var settings loop.Settings
 	var now poise.Time
 	err := d.do(ctx, func(c *core) error {
-		image, settings, now = c.loop.State().Image(), c.loop.Settings(), c.now()
+		image, from, settings, now = c.loop.State().Image(), c.loop.Progress(), c.loop.Settings(), c.now()
 		return nil
 	})
 	if err != nil {
@@ -57,7 +58,7 @@ func (d *Daemon) look(ctx context.Context, prepare func(*outlook.Fork) error) (*
 	if err != nil {
 		return nil, err
 	}
-	f, err := outlook.Open(ctx, d.builder, s, now, settings)
+	f, err := outlook.Open(ctx, d.builder, s, from, now, settings)
 	if err != nil {
 		return nil, err
 	}

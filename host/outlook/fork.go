@@ -29,8 +29,9 @@ type name struct {
 }
 
 // Open makes a fork at a time. Of the settings, lanes and constants of profiles are
-// those of the state's policies. Close it.
-func Open(ctx context.Context, b *stack.Builder, s *state.State, now poise.Time, settings loop.Settings) (*Fork, error) {
+// those of the state's policies. It goes on from where the loop of the state was; from
+// is nil where that is not known: what waits is tried once then. Close it.
+func Open(ctx context.Context, b *stack.Builder, s *state.State, from *loop.Progress, now poise.Time, settings loop.Settings) (*Fork, error) {
 	policies := s.Policies()
 	scheduler := policies.Scheduler()
 	if scheduler == nil {
@@ -65,7 +66,10 @@ func Open(ctx context.Context, b *stack.Builder, s *state.State, now poise.Time,
 			return nil, err
 		}
 	}
-	return f, l.Fill()
+	if from == nil {
+		return f, l.Fill()
+	}
+	return f, l.Resume(from, now)
 }
 
 // lane opens the lane of a tenant, unless it is.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -46,8 +47,8 @@ type Expected struct {
 	// Over: its deadline comes before it starts, at Start.
 	Over bool
 	// Decision is the latest in brief on the job, or else on one of its tenant that
-	// asks for the same; nil where there is none: it is held, or comes after one that
-	// does not end.
+	// asks for the same, as things stand at the end; nil where there is none: it is
+	// held, or comes after one that does not end, or the forecast was cut short.
 	Decision *poise.Decision
 	First    *poise.Decision // the first one of these
 }
@@ -82,7 +83,7 @@ func NewForecast(l *loop.Loop, now poise.Time, b Bounds) (*Forecast, error) {
 	if err := f.run(); err != nil {
 		return nil, err
 	}
-	return f.result(), nil
+	return f.result()
 }
 
 // forecast is a Forecast in the making.
@@ -202,17 +203,48 @@ func (f *forecast) missed(j *state.Job) {
 	}
 }
 
-func (f *forecast) result() *Forecast {
+func (f *forecast) result() (*Forecast, error) {
 	rest := slices.DeleteFunc(f.order, func(id poise.JobID) bool { return f.waits[id].Placed })
 	for _, id := range slices.Concat(f.starts, rest) {
 		e := f.waits[id]
 		if j := f.state.Job(id); e.Decision == nil && j != nil && !j.Blocked() {
-			e.Decision = f.alike[alike{j.Tenant, j.Shape.ID}]
+			var err error
+			if e.Decision, err = f.why(j); err != nil {
+				return nil, err
+			}
 			e.First = e.Decision
 		}
 		f.Jobs = append(f.Jobs, *e)
 	}
-	return f.Forecast
+	return f.Forecast, nil
+}
+
+// why gives a decision on what a job asks for that waits, and was not tried here: as it
+// was tried before, nothing that could help it happens here. It is nil where no more
+// attempts may be made.
+func (f *forecast) why(j *state.Job) (*poise.Decision, error) {
+	kind := alike{j.Tenant, j.Shape.ID}
+	if d := f.alike[kind]; d != nil {
+		return d, nil
+	}
+	if f.attempts == f.bounds.Attempts || f.bounds.Stop != nil && f.bounds.Stop() {
+		return nil, nil
+	}
+	var d poise.Decision
+	var err error
+	switch g := f.state.GangOf(j); {
+	case f.state.Alone(j):
+		d, err = f.loop.Try(j, f.now, sched.Brief)
+	case !g.Ready():
+		return nil, nil
+	default:
+		var plan sched.GangPlan
+		plan, err = f.loop.TryGang(g.Members(), f.now, sched.Brief)
+		d = plan.Decision
+	}
+	f.attempts++
+	f.alike[kind] = &d
+	return &d, err
 }
 
 // later adds a span to a time; at the end of time it stays there.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/poise-sched/poise/host/loop"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/preempt"
 	"github.com/poise-sched/poise/host/resource"
 	"github.com/poise-sched/poise/host/state"
 )
@@ -37,10 +38,35 @@ func drawTenants(t *rapid.T) []poise.Tenant {
 	return append(all, poise.Tenant{ID: "p"})
 }
 
-// loopOn makes the loop of a copy of a state, ready to go on.
-func loopOn(t fataler, c *Config, s *state.State) *loop.Loop {
+// drawPreemption draws whose tasks end for others.
+func drawPreemption(t *rapid.T) *preempt.Settings {
+	s := preempt.Settings{
+		Priority: rapid.Bool().Draw(t, "by priority"), Reclaim: rapid.Bool().Draw(t, "reclaims"),
+		Grace: poise.Span(rapid.IntRange(0, 4).Draw(t, "grace")) * second, Cooldown: poise.Span(rapid.IntRange(0, 20).Draw(t, "cooldown")) * second,
+	}
+	if !s.Priority && !s.Reclaim {
+		return nil
+	}
+	return &s
+}
+
+// replayOf readies a replay, and gives its events as they come.
+func replayOf(t fataler, c *Config, nodes []poise.Node, sorted []Arrival) (*replay, *[]poise.Event) {
 	t.Helper()
-	copied, err := state.FromImage(s.Image(), state.Settings{DemandHalfLife: c.HalfLife})
+	var events []poise.Event
+	c.Record = func(ev poise.Event) { events = append(events, ev) }
+	w, err := NewWorld(c, patient(), sortedNodes(nodes))
+	if err != nil {
+		t.Fatalf("world: %v", err)
+	}
+	return newReplay(w, sorted, sorted[0].At, sorted[len(sorted)-1].At), &events
+}
+
+// loopOn makes the loop of a copy of a state, ready to go on from where another was,
+// nil = from where nothing was tried.
+func loopOn(t fataler, c *Config, s *state.Image, from *loop.Progress, now poise.Time) *loop.Loop {
+	t.Helper()
+	copied, err := state.FromImage(s, state.Settings{DemandHalfLife: c.HalfLife})
 	if err != nil {
 		t.Fatalf("copy: %v", err)
 	}
@@ -48,7 +74,11 @@ func loopOn(t fataler, c *Config, s *state.State) *loop.Loop {
 	if err != nil {
 		t.Fatalf("world: %v", err)
 	}
-	if err := w.loop.Fill(); err != nil {
+	fill := w.loop.Fill
+	if from != nil {
+		fill = func() error { return w.loop.Resume(from, now) }
+	}
+	if err := fill(); err != nil {
 		t.Fatalf("fill: %v", err)
 	}
 	return w.loop
@@ -72,10 +102,14 @@ func stateAt(t fataler, halfLife float64, events []poise.Event, until poise.Time
 	return s, nil
 }
 
-// startsOf gives the tasks that begin in events, in order.
-func startsOf(events []poise.Event) []start {
+// startsOf gives the tasks that begin in events, in order, of jobs that wait before
+// them.
+func startsOf(before *state.Image, events []poise.Event) []start {
 	var all []start
 	seen := map[poise.JobID]bool{"last": true}
+	for i := range before.Jobs {
+		seen[before.Jobs[i].Job.ID] = before.Jobs[i].Task != nil
+	}
 	for _, ev := range events {
 		var placed []poise.Placement
 		switch b := ev.Body.(type) {
@@ -121,38 +155,52 @@ func TestForecastIsWhatComes(t *testing.T) {
 		nodes, arrivals := drawFleet(t), drawArrivals(t, rapid.Bool().Draw(t, "endless"))
 		c := drawPolicy(t, arrivals)
 		tenants := drawTenants(t)
-		at, end, bound := poise.Time(0), poise.Time(0), poise.Span(0)
+		at := poise.Time(0)
 		for i := range arrivals {
 			a := &arrivals[i]
-			end, bound = max(end, a.At), bound+a.Job.RunTime
+			at = max(at, a.At)
 			if i > 0 && rapid.IntRange(0, 9).Draw(t, "comes after another") == 0 {
 				if before := &arrivals[rapid.IntRange(0, i-1).Draw(t, "which")]; before.At <= a.At {
 					a.Job.After = []poise.JobID{before.Job.ID}
 				}
 			}
 		}
-		at, end = end, end+poise.Time(bound)+1
-		last := Arrival{Job: poise.Job{ID: "last", Name: "last", Tenant: "t", Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "nothing", Value: 1}}}}, At: end}
-		run := c()
-		run.Tenants = tenants
-		_, events := logged(t, run, nodes, append(arrivals, last))
-
-		again := c()
-		s, rest := stateAt(t, again.HalfLife, events, at)
-		f, err := NewForecast(loopOn(t, &again, s), at, Bounds{Horizon: 1 << 40, Attempts: 1 << 20})
+		// It comes once all is over, and before the sweep.
+		last := Arrival{Job: poise.Job{ID: "last", Name: "last", Tenant: "t", Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "nothing", Value: 1}}}}, At: 20 * 60 * 60 * poise.Time(second)}
+		reservations := rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "reservations")
+		patience := poise.Span(rapid.SampledFrom([]int{0, 0, 7, 30}).Draw(t, "patience")) * second
+		displace := drawPreemption(t)
+		config := func() *Config {
+			made := c()
+			made.Tenants, made.Reservations, made.Patience, made.Preempt = tenants, reservations, patience, displace
+			return &made
+		}
+		sorted := inOrder(append(arrivals, last))
+		r, rest := replayOf(t, config(), nodes, sorted)
+		if err := r.run(sorted[:len(arrivals)]); err != nil {
+			t.Fatalf("run: %v", err)
+		}
+		if next, ok := r.next(); ok { // whoever asks comes between two events
+			at = min(next, at+poise.Time(rapid.IntRange(0, 10).Draw(t, "asked later"))*second/2)
+		}
+		s, progress := r.state().Image(), r.loop.Progress()
+		*rest = nil
+		if err := r.run(sorted[len(arrivals):]); err != nil {
+			t.Fatalf("run: %v", err)
+		}
+		f, err := NewForecast(loopOn(t, config(), s, progress, at), at, Bounds{Horizon: 1 << 40, Attempts: 1 << 20})
 		if err != nil {
 			t.Fatalf("forecast: %v", err)
 		}
-		want := startsOf(rest)
+		want := startsOf(s, *rest)
 		same(t, "starts", f.startsOf(), want)
 		starts += len(want)
 		if f.Cut != Done || f.Overdue > 0 {
 			t.Fatalf("%+v, want one that ends by itself", f)
 		}
 
-		other := c()
 		cut := poise.Span(rapid.IntRange(1, 60).Draw(t, "horizon")) * second
-		short, err := NewForecast(loopOn(t, &other, s), at, Bounds{Horizon: cut, Attempts: 1 << 20})
+		short, err := NewForecast(loopOn(t, config(), s, progress, at), at, Bounds{Horizon: cut, Attempts: 1 << 20})
 		if err != nil {
 			t.Fatalf("forecast: %v", err)
 		}
@@ -177,25 +225,23 @@ func TestForecastEnds(t *testing.T) {
 		_, events := logged(t, configOf(t, idleBalance, nil), tr.nodes, tr.arrivals)
 		s, _ := stateAt(t, 0, events, now)
 		c := configOf(t, idleBalance, nil)
-		got, err := NewForecast(loopOn(t, &c, s), now, b)
+		got, err := NewForecast(loopOn(t, &c, s.Image(), nil, now), now, b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := ""
-		for _, e := range got.Jobs {
-			text += string(e.Job)
-			if e.Placed {
-				text += fmt.Sprint("@", e.Start, " ")
-				continue
-			}
-			verdict := "none"
-			if e.Decision != nil {
-				verdict = e.Decision.Verdict.String()
-			}
-			text += fmt.Sprintf(":%s over=%v ", verdict, e.Over)
-		}
-		if text += fmt.Sprintf("until %d cut=%s endless=%d overdue=%d", got.Until, got.Cut, got.Endless, got.Overdue); text != want {
+		if text := got.text(); text != want {
 			t.Errorf("%s\n got %s\nwant %s", jobs, text, want)
+		}
+		if got.Cut != Done {
+			return
+		}
+		tried := loopOn(t, &c, s.Image(), nil, now)
+		if err := (&World{config: &c, loop: tried}).tryAll(now); err != nil {
+			t.Fatal(err)
+		}
+		again, err := NewForecast(loopOn(t, &c, s.Image(), tried.Progress(), now), now, b)
+		if err != nil || again.text() != want {
+			t.Errorf("%s\nafter all was tried got %s, %v\nwant %s", jobs, again.text(), err, want)
 		}
 	}
 	far := Bounds{Horizon: 1 << 40, Attempts: 1000}
@@ -209,13 +255,40 @@ func TestForecastEnds(t *testing.T) {
 	f("job: a\nrequest: {cpu: 1}\n---\njob: b\nafter: [a]\nrequest: {cpu: 1}", far, 0, "b:none over=false until 0 cut= endless=1 overdue=0")
 }
 
+// text says what becomes of each job, and of the forecast.
+func (f *Forecast) text() string {
+	text := ""
+	for _, e := range f.Jobs {
+		text += string(e.Job)
+		if e.Placed {
+			text += fmt.Sprint("@", e.Start, " ")
+			continue
+		}
+		verdict := "none"
+		if e.Decision != nil {
+			verdict = e.Decision.Verdict.String()
+		}
+		text += fmt.Sprintf(":%s over=%v ", verdict, e.Over)
+	}
+	return text + fmt.Sprintf("until %d cut=%s endless=%d overdue=%d", f.Until, f.Cut, f.Endless, f.Overdue)
+}
+
+// tryAll tries what waits, where nothing can start.
+func (w *World) tryAll(now poise.Time) error {
+	for {
+		if s, err := w.attempt(now); s == nil || err != nil {
+			return err
+		}
+	}
+}
+
 // A task that has run longer than it said ends at once, as far as anybody can say.
 func TestForecastOverdue(t *testing.T) {
 	tr := small(t, "node: n\ncapacity: {cpu: 2}", "job: a\nrun_time: 10s\ntook: 50s\nrequest: {cpu: 2}\n---\njob: b\nrun_time: 10s\nrequest: {cpu: 2}\n---\njob: last\nsubmit: 60s\nrequest: {}")
 	_, events := logged(t, configOf(t, idleBalance, nil), tr.nodes, tr.arrivals)
 	s, _ := stateAt(t, 0, events, 30_000)
 	c := configOf(t, idleBalance, nil)
-	f, err := NewForecast(loopOn(t, &c, s), 30_000, Bounds{Horizon: 1 << 40, Attempts: 1000})
+	f, err := NewForecast(loopOn(t, &c, s.Image(), nil, 30_000), 30_000, Bounds{Horizon: 1 << 40, Attempts: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
