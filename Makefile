@@ -7,7 +7,8 @@ GOFUMPT     := go run mvdan.cc/gofumpt@v0.12.0
 OPENB ?= ../shared/traces/openb
 
 # Modules apart from the product's: tests with heavy dependencies of their own.
-NESTED = $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
+# That of Kubernetes is so heavy that only test-kube touches it.
+NESTED = $(filter-out test/kube,$(patsubst %/go.mod,%,$(wildcard test/*/go.mod)))
 
 # -race where a C compiler and the C library's headers are there, else nothing.
 RACE = $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
@@ -34,7 +35,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit unraced nested fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants bench-queue openb kill9 lint clean
+.PHONY: help build demo test test-all unit unraced nested kube-assets test-kube fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants bench-queue openb kill9 lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +66,27 @@ unraced: ## the tests that do less under the race detector, once more without it
 
 nested: ## the tests in modules of their own under test/
 	@set -e; for m in $(NESTED); do (set -x; cd $$m && go test ./...); done
+
+# The binaries of a control plane lie outside the repository, by version, and are
+# built only where they are absent. Tests compile with the same flags, so that
+# both share what the Go cache holds.
+KUBE_VERSION     := $(shell sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\).*|\1|p' test/kube/go.mod)
+export KUBE_ASSETS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/poise/kube/$(KUBE_VERSION)
+KUBE_GO           = cd test/kube && CGO_ENABLED=0 go
+
+KUBE_BINARIES     = $(KUBE_ASSETS)/kube-apiserver $(KUBE_ASSETS)/kube-scheduler
+
+kube-assets: $(KUBE_BINARIES) ## kube-apiserver and kube-scheduler for test-kube, into the user's cache (KUBE_ASSETS=): 20 minutes of processor time, once
+	@command -v etcd >/dev/null || { echo 'no etcd on the path: apt-get install --no-install-recommends etcd-server'; exit 1; }
+
+$(KUBE_BINARIES):
+	@mkdir -p $(@D)
+	$(KUBE_GO) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBE_VERSION)' -o $@.part k8s.io/kubernetes/cmd/$(@F)
+	@mv $@.part $@
+
+test-kube: ## tests against a real control plane, kubelets played; those of the plane skip without kube-assets
+	$(KUBE_GO) vet -trimpath ./...
+	$(KUBE_GO) test -trimpath -timeout 30m ./...
 
 fuzz: ## each fuzz target for FUZZTIME (10s); one of them: make fuzz FUZZ=FuzzParse
 	@set -e; grep -rHo --include='*_test.go' --exclude-dir=test '^func $(FUZZ)[A-Za-z0-9_]*' . | sed 's/:func / /' | \
