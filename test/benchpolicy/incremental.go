@@ -4,12 +4,17 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/poise-sched/poise/host/policy"
 	"github.com/poise-sched/poise/host/report"
 	"github.com/poise-sched/poise/host/sched"
 )
+
+// turn is how many placements one of the worlds makes before the next is on: what
+// other programs take from the caches is to cost all of them the same.
+const turn = 500
 
 // incremental times a placement on 10,000 nodes with 16 job shapes in rotation,
 // where a plugin's kept answers make it look at changed rows only, against the
@@ -45,17 +50,25 @@ func (b *bench) incremental() ([]report.Figure, error) {
 			return nil, err
 		}
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	times := make([]time.Duration, len(kinds))
 	for round := range b.rounds + 1 {
-		for i, w := range worlds {
-			began := time.Now()
-			for range passRows {
-				if err := w.place(passRows); err != nil {
-					return nil, err
+		sums := make([]time.Duration, len(kinds))
+		for range passRows / turn {
+			for i, w := range worlds {
+				began := processorTime()
+				for range turn {
+					if err := w.place(passRows); err != nil {
+						return nil, err
+					}
 				}
+				sums[i] += processorTime() - began
 			}
-			// The first round fills the fleet and the caches.
-			if d := time.Since(began); round > 0 && (times[i] == 0 || d < times[i]) {
+		}
+		// The first round fills the fleet and the caches.
+		for i, d := range sums {
+			if round > 0 && (times[i] == 0 || d < times[i]) {
 				times[i] = d
 			}
 		}

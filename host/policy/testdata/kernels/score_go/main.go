@@ -43,8 +43,16 @@ func (r resource) needs(c *poise.Call) (request, scale float64) {
 	return c.Job().Request(r.capacity.Dim), scale
 }
 
+// one is 1 where something holds, else 0, which the compiler does without a branch.
+func one(holds bool) int64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
 // rank cuts the columns to the length of losses, which spares the loop its
-// bounds checks.
+// bounds checks, and has no branches in it, as the kernel in C.
 func rank(c *poise.Call, losses []float64) {
 	n := len(losses)
 	capacity0, allocated0 := cpu.capacity.Of(c)[:n], cpu.allocated.Of(c)[:n]
@@ -63,16 +71,10 @@ func rank(c *poise.Call, losses []float64) {
 		left2 := capacity2[row] - allocated2[row] - request2
 		left3 := capacity3[row] - allocated3[row] - request3
 		sum := float64(left0*scale0) + float64(left1*scale1) + float64(left2*scale2) + float64(left3*scale3)
-		if zones[row] != inZone {
-			sum += 0.25
-		}
-		if classes[row] != inClass {
-			sum += 0.125
-		}
-		if left0 < 0 || left1 < 0 || left2 < 0 || left3 < 0 {
-			sum = 1e9
-		}
-		losses[row] = sum
+		sum += float64(0.25 * float64(one(zones[row] != inZone)))
+		sum += float64(0.125 * float64(one(classes[row] != inClass)))
+		short := float64(one(left0 < 0) | one(left1 < 0) | one(left2 < 0) | one(left3 < 0))
+		losses[row] = float64(sum*(1-short)) + float64(1e9*short)
 	}
 }
 
