@@ -135,6 +135,16 @@ func (r *recorded) both(check func(got *Replayed, rerun bool)) {
 	}
 }
 
+// copied gives a copy of its own, to be changed.
+func (r *recorded) copied() *recorded {
+	r.t.Helper()
+	c := &recorded{r.t, folder(r.t)}
+	if err := os.CopyFS(c.dir, os.DirFS(r.dir)); err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
 // query reads one row of the store.
 func (r *recorded) query(query string, arg any, into ...any) {
 	r.t.Helper()
@@ -204,10 +214,7 @@ func TestReplayFindsTampering(t *testing.T) {
 	whole := record(t, nil)
 	f := func(want string, change func(r *recorded)) {
 		t.Helper()
-		r := &recorded{t, folder(t)}
-		if err := os.CopyFS(r.dir, os.DirFS(whole.dir)); err != nil {
-			t.Fatal(err)
-		}
+		r := whole.copied()
 		change(r)
 		r.both(func(got *Replayed, rerun bool) {
 			if got.Index == 0 || !slices.ContainsFunc(strings.Split(want, "|"), func(w string) bool { return strings.Contains(got.Field, w) }) || got.Was == got.Is {

@@ -11,6 +11,16 @@ import (
 	"github.com/poise-sched/poise/host/state"
 )
 
+// partInGang names what a decision says of the gang.
+const partInGang = "part in the gang"
+
+func partText(g *poise.GangPart) string {
+	if g == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%+v", *g)
+}
+
 // all gives the decisions of a record: one, or one per member of a gang that starts.
 func (d *gangDecision) all() []poise.Decision {
 	return append([]poise.Decision{d.Decision}, d.Members...)
@@ -40,7 +50,11 @@ func (r *replay) againGang(p *plans, was *made, job *state.Job, pass sched.Pass,
 		return r.differs(was, "verdict", was.Verdict.String(), plan.Decision.Verdict.String())
 	}
 	for i := range all {
-		if field, a, b := difference(&all[i], &plan.Members[i]); field != "" {
+		field, a, b := difference(&all[i], &plan.Members[i])
+		if x, y := partText(all[i].Gang), partText(plan.Members[i].Gang); field == "" && x != y {
+			field, a, b = partInGang, x, y
+		}
+		if field != "" {
 			return r.differs(was, fmt.Sprintf("task %d: %s", i, field), a, b)
 		}
 	}
@@ -85,8 +99,14 @@ func (r *replay) gangFromRecord(p *plans, was *made, members []*state.Job, pass 
 		if err := trial.Place(members[i], row, d.Devices); err != nil {
 			return r.differs(was, fmt.Sprintf("task %d: node", i), d.Node, err.Error())
 		}
+		part := *d.Gang
+		part.ID, part.Index, part.Size, part.Min = members[i].Gang.ID, int32(i), members[i].Gang.Size, members[i].Gang.Least()
 		if domains != nil {
+			part.Domain = domains.Name(row)
 			domains.Add(row)
+		}
+		if part != *d.Gang {
+			return r.differs(was, fmt.Sprintf("task %d: %s", i, partInGang), partText(d.Gang), partText(&part))
 		}
 	}
 	r.same(true)
