@@ -32,9 +32,9 @@ func newPluginRun(s Streams) *cobra.Command {
 	o := pluginRunOptions{}
 	cmd := &cobra.Command{
 		Use:   "run FILE --nodes FLEET|--snapshot FILE [flags]",
-		Short: "Let a plugin decide on one job, and explain the decision",
-		Long: "Let a plugin decide on one job on a fleet in a file, and explain the decision: who was refused\n" +
-			"and why, who was ranked and how, what the plugin used. What the plugin prints comes on\n" +
+		Short: "Let a plugin decide on one job or gang, and explain the decision",
+		Long: "Let a plugin decide on one job, or on a gang as a whole, on a fleet in a file, and explain the\n" +
+			"decision: who was refused and why, who was ranked and how, what the plugin used. What the plugin prints comes on\n" +
 			"standard error. A fault shows its code and what the failure rule made of the job. With --snapshot\n" +
 			"the plugin stands as a tenant's on the fleet and the policy of the cluster in the file.",
 		Example: "  poise plugin run plugins/dotproduct/dotproduct.wasm --nodes examples/fleets/mixed.yaml \\\n" +
@@ -73,10 +73,11 @@ func (o *pluginRunOptions) scene() (*scene, error) {
 		return nil, usagef("--weight %v: expected 0 to 1e6", o.weight)
 	}
 	sc := &scene{classes: true}
-	var err error
-	if sc.job, err = o.pick(); err != nil {
+	picked, err := o.pick()
+	if err != nil {
 		return nil, err
 	}
+	sc.job, sc.beside = picked[0], picked[1:]
 	if o.snapshot != "" {
 		sc.snapshot, err = snapshot.Read(o.snapshot)
 		return sc, err
@@ -97,33 +98,44 @@ func (o *pluginRunOptions) scene() (*scene, error) {
 	return sc, nil
 }
 
-// pick gives the job to place.
-func (o *pluginRunOptions) pick() (manifest.Job, error) {
+// pick gives the job to place, or all members of the gang.
+func (o *pluginRunOptions) pick() ([]manifest.Job, error) {
 	if o.job != "" {
 		list, err := manifest.DecodeInlineJobs("--job", o.job)
-		if err != nil {
-			return manifest.Job{}, err
+		if err == nil && !oneGang(list) {
+			err = usagef("--job: it gives %d, expected one job, or all tasks of one gang", len(list))
 		}
-		if len(list) > 1 {
-			return manifest.Job{}, usagef("--job: %d jobs, expected one", len(list))
-		}
-		return list[0], nil
+		return list, err
 	}
 	list, err := manifest.ReadJobs(o.jobs)
 	if err != nil {
-		return manifest.Job{}, err
+		return nil, err
 	}
 	if o.name == "" {
-		if len(list) > 1 {
-			return manifest.Job{}, usagef("--name: not given, expected one of the %d jobs of %s, such as %s", len(list), o.jobs, list[0].Name)
+		if !oneGang(list) {
+			return nil, usagef("--name: not given, expected one of the %d jobs of %s, such as %s", len(list), o.jobs, list[0].Name)
 		}
-		return list[0], nil
+		return list, nil
 	}
-	i := slices.IndexFunc(list, func(j manifest.Job) bool { return j.Name == o.name })
-	if i < 0 {
-		return manifest.Job{}, &poise.Error{Kind: poise.NotFound, Op: "plugin run", Detail: fmt.Sprintf("--name %s: no such job in %s, expected a name such as %s", o.name, o.jobs, list[0].Name)}
+	named := slices.DeleteFunc(slices.Clone(list), func(j manifest.Job) bool {
+		return j.Name != o.name && (j.Gang == nil || j.Gang.Name != o.name)
+	})
+	switch {
+	case len(named) == 0:
+		return nil, &poise.Error{Kind: poise.NotFound, Op: "plugin run", Detail: fmt.Sprintf("--name %s: no such job in %s, expected a name such as %s", o.name, o.jobs, list[0].Name)}
+	case !oneGang(named):
+		return nil, &poise.Error{Kind: poise.Invalid, Op: "plugin run", Detail: fmt.Sprintf("--name %s: a task of gang %s, expected the gang, which starts as a whole", o.name, named[0].Gang.Name)}
 	}
-	return list[i], nil
+	return named, nil
+}
+
+// oneGang says whether jobs are a single one, or all members of one gang.
+func oneGang(jobs []manifest.Job) bool {
+	if len(jobs) == 1 && jobs[0].Gang == nil {
+		return true
+	}
+	g := jobs[0].Gang
+	return g != nil && len(jobs) == int(g.Size) && !slices.ContainsFunc(jobs, func(j manifest.Job) bool { return j.Gang == nil || j.Gang.ID != g.ID })
 }
 
 // runPlugin does what plugin run says.
@@ -158,7 +170,10 @@ func runPlugin(s Streams, o *pluginRunOptions) error {
 	if o.output == "json" {
 		return writeJSON(s.Out, newPluginRunResult(m, t))
 	}
-	if err := report.Why(s.Out, &t.job, &t.decision, 1, 1); err != nil || t.fault == "" {
+	if err := report.Why(s.Out, &t.job, &t.decision, 1, 1); err != nil {
+		return err
+	}
+	if err := t.printMembers(s.Out); err != nil || t.fault == "" {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "fault %s, failure rule %s: %s\n", t.fault, ruleName(t.failure), t.ruled())

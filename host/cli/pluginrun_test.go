@@ -142,7 +142,7 @@ func TestRunExitCodes(t *testing.T) {
 	f(2, "--name: not given, expected one of the 2 jobs", moody, "--nodes", nodes, "--jobs", jobs)
 	f(2, `--output "xml"`, moody, "--nodes", nodes, "--jobs", jobs, "-o", "xml")
 	f(2, "--weight -1", moody, "--nodes", nodes, "--jobs", jobs, "--weight", "-1")
-	f(2, "--job: 2 jobs, expected one", moody, "--nodes", nodes, "--job", "{job: j, count: 2, request: {cpu: 1}}")
+	f(2, "--job: it gives 2, expected one job, or all tasks of one gang", moody, "--nodes", nodes, "--job", "{job: j, count: 2, request: {cpu: 1}}")
 	f(2, `--param "mood": expected NAME=VALUE`, moody, "--nodes", nodes, "--jobs", jobs, "--name", "big", "--param", "mood")
 	f(2, `mood: "glad", expected one of well`, moody, "--nodes", nodes, "--jobs", jobs, "--name", "big", "--param", "mood=glad")
 	f(2, "least: not given", talk, "--nodes", nodes, "--jobs", jobs, "--name", "big")

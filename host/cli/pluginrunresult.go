@@ -27,6 +27,17 @@ type pluginRunResult struct {
 	Calls   int               `json:"calls"`
 	Rows    int               `json:"rows"`
 	Fuel    int64             `json:"fuel"`
+	// Tasks are those of a gang that start together; what stands above is of the first
+	// of them, or of all where the gang waits.
+	Tasks []pluginRunTask `json:"tasks,omitempty"`
+}
+
+type pluginRunTask struct {
+	Task    int      `json:"task"`
+	Job     string   `json:"job"`
+	Node    string   `json:"node"`
+	Devices []uint16 `json:"devices"`
+	Domain  string   `json:"domain,omitempty"`
 }
 
 type pluginRunRanked struct {
@@ -86,8 +97,13 @@ func newPluginRunResult(m *policy.Module, t *trial) *pluginRunResult {
 	if m := d.Nearest; m != nil {
 		r.Nearest = &pluginRunMiss{Node: m.Node, Reason: m.Code.String(), Dim: m.Dim, Text: m.Text, Ask: m.Ask, Have: m.Have}
 	}
-	for _, u := range d.Plugins {
-		r.Calls, r.Rows, r.Fuel = r.Calls+u.Calls, r.Rows+u.Rows, r.Fuel+u.Fuel
+	for i, each := range t.decisions() {
+		if t.members != nil {
+			r.Tasks = append(r.Tasks, pluginRunTask{Task: i, Job: string(each.Job), Node: each.Node, Devices: append([]uint16{}, each.Devices...), Domain: each.Gang.Domain})
+		}
+		for _, u := range each.Plugins {
+			r.Calls, r.Rows, r.Fuel = r.Calls+u.Calls, r.Rows+u.Rows, r.Fuel+u.Fuel
+		}
 	}
 	if t.fault != "" {
 		r.Fault = &pluginRunFault{Code: t.fault, Detail: d.Fault, Rule: ruleName(t.failure), Effect: t.ruled()}

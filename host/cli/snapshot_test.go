@@ -26,8 +26,8 @@ func (s shelf) Module(_ context.Context, digest string) ([]byte, error) {
 }
 
 // snapshotFile writes a snapshot of a small fleet: a job runs, one waits, tenant u
-// has a plugin.
-func snapshotFile(t *testing.T) string {
+// has a plugin; and what more events lead to.
+func snapshotFile(t *testing.T, more ...poise.Body) string {
 	t.Helper()
 	s, err := state.New(state.Settings{})
 	if err != nil {
@@ -43,7 +43,7 @@ func snapshotFile(t *testing.T) string {
 	job := func(id string, cpu int64) poise.JobSubmitted {
 		return poise.JobSubmitted{Job: poise.Job{ID: poise.JobID(id), Name: id, Tenant: "t", Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: cpu}}}}}
 	}
-	for _, body := range []poise.Body{
+	for _, body := range append([]poise.Body{
 		poise.SchedulerSet{Scheduler: poise.Scheduler{
 			Policy: "idle-balance", Ties: "name", ProtectDevices: true, Beta: 0.375, Lambda: 0.15, Gamma: 2, Epsilon: 0.1, Cover: 0.97, Shapes: 64,
 			Limits: poise.PluginLimits{Memory: 4 << 20, GoMemory: 16 << 20, CallFuel: 1e6, GoCallFuel: 4e5, SetupFuel: 2e7, JobFuel: 1e6, RowFuel: 16384, ShapeFuel: 1024},
@@ -52,7 +52,7 @@ func snapshotFile(t *testing.T) string {
 		poise.PolicySet{Activation: poise.Activation{Tenant: "u", Plugin: "dotproduct", Version: "1.0.0", Digest: snapshot.Digest(bin)}},
 		job("runs", 1000), job("waits", 100_000),
 		poise.JobPlaced{Placement: poise.Placement{Job: "runs", Node: "n1"}},
-	} {
+	}, more...) {
 		if err := s.Apply(poise.Event{Index: s.Index() + 1, At: 1_700_000_000_000, Body: body}); err != nil {
 			t.Fatal(err)
 		}

@@ -24,17 +24,28 @@ type scene struct {
 	running  []manifest.Running
 	workload []manifest.Job // what the demand profile counts; nil = running and job
 	job      manifest.Job
-	classes  bool // group the nodes into classes, as the daemon does
+	beside   []manifest.Job // where job is the first member of a gang, the others
+	classes  bool           // group the nodes into classes, as the daemon does
 
-	snapshot *snapshot.File // in place of all but job
+	snapshot *snapshot.File // in place of all but job and beside
+}
+
+// submitted gives what puts the job, or the gang, among those that wait.
+func (sc *scene) submitted() []poise.Body {
+	bodies := []poise.Body{poise.JobSubmitted{Job: sc.job.Job}}
+	for i := range sc.beside {
+		bodies = append(bodies, poise.JobSubmitted{Job: sc.beside[i].Job})
+	}
+	return bodies
 }
 
 // trial is one decision of a plugin on a scene.
 type trial struct {
 	job      state.Job
 	decision poise.Decision
-	fault    abi.Code // "" = none
-	strange  []string // given symbol parameters with a text that a plugin meets nowhere
+	members  []poise.Decision // of a gang that starts, by index; nil for a single job
+	fault    abi.Code         // "" = none
+	strange  []string         // given symbol parameters with a text that a plugin meets nowhere
 	failure  sched.Failure
 }
 
@@ -74,7 +85,15 @@ func (sc *scene) try(m *policy.Module, params map[string]string, weight float64,
 // decide lets a plugin that is set up decide on the job.
 func (sc *scene) decide(m *policy.Module, params map[string]string, e *entry, fleet *state.State, p *sched.Pipeline, detail sched.Detail) (t *trial, err error) {
 	t = &trial{job: *fleet.Job(sc.job.ID), failure: e.policy.OnFailure}
-	if t.decision, err = p.Plan(fleet.View(), &t.job, sched.Pass{Now: fleet.View().At(), Detail: detail}); err != nil {
+	pass := sched.Pass{Now: fleet.View().At(), Detail: detail}
+	if len(sc.beside) > 0 {
+		var plan sched.GangPlan
+		plan, err = p.PlanGang(fleet.View(), fleet.GangOf(fleet.Job(sc.job.ID)).Core(), pass)
+		t.decision, t.members = plan.Decision, plan.Members
+	} else {
+		t.decision, err = p.Plan(fleet.View(), &t.job, pass)
+	}
+	if err != nil {
 		return nil, err
 	}
 	t.strange = strange(m.Manifest.Params, params, fleet.View(), t.job.Tenant)
@@ -114,7 +133,9 @@ func (sc *scene) build(symbols poise.SymbolsWanted, params *balance.Params, p *s
 			err = place(s, &sc.running[i])
 		}
 	}
-	apply(poise.JobSubmitted{Job: sc.job.Job})
+	for _, body := range sc.submitted() {
+		apply(body)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
+	"github.com/poise-sched/poise/host/manifest"
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/policy"
@@ -53,19 +56,41 @@ func (sc *scene) enterSnapshot(m *policy.Module, params map[string]string, weigh
 	return e, fleet, leave, nil
 }
 
-// submit adds the job to the state of a snapshot, with what the plugin wants to
-// have a number. What the demand profile counted stays as it was.
+// submit adds the job, or the gang, to the state of a snapshot, with what the plugin
+// wants to have a number. What the demand profile counted stays as it was.
 func (sc *scene) submit(s *state.State, symbols poise.SymbolsWanted) error {
-	const own = "job-of-this-run" // where the snapshot has a job of the job's name
-	if s.Job(sc.job.ID) != nil {
-		sc.job.ID = own
-	}
-	for _, body := range []poise.Body{symbols, poise.JobSubmitted{Job: sc.job.Job}} {
+	sc.rename(s)
+	for _, body := range append([]poise.Body{symbols}, sc.submitted()...) {
 		if err := s.Apply(poise.Event{Index: s.Index() + 1, At: s.View().At(), Body: body}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rename gives the job, or the members of the gang, ids of their own where the
+// snapshot has one of theirs.
+func (sc *scene) rename(s *state.State) {
+	const own = "job-of-this-run"
+	members := []*manifest.Job{&sc.job}
+	for i := range sc.beside {
+		members = append(members, &sc.beside[i])
+	}
+	known := func(j *manifest.Job) bool {
+		return s.Job(j.ID) != nil || s.GangOf(&state.Job{Tenant: j.Tenant, Gang: j.Gang}) != nil
+	}
+	if !slices.ContainsFunc(members, known) {
+		return
+	}
+	for i, j := range members {
+		if j.ID = own; i > 0 {
+			j.ID = poise.JobID(fmt.Sprintf("%s-%d", own, i))
+		}
+		if j.Gang != nil {
+			g := *j.Gang
+			g.ID, j.Gang = own, &g
+		}
+	}
 }
 
 // pipelineOn plans under the policy on the state, with its model of classes.

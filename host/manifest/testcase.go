@@ -215,6 +215,10 @@ func (d *cases) job(o *object) Job {
 	case 1:
 		return sub.list[0]
 	}
+	if sub.list[0].Gang != nil {
+		d.add(o.lineOf("job"), "job", fmt.Sprintf("a gang of %d tasks", len(sub.list)), "one job")
+		return Job{}
+	}
 	d.add(o.lineOf("job"), "job.count", fmt.Sprint(len(sub.list)), "one job")
 	return Job{}
 }
