@@ -30,6 +30,7 @@ type Binding struct {
 	TaskIndex  int32             // of the member, from 0
 	Tasks      int32             // members of the gang
 	Grace      poise.Span        // between TERM and KILL when the run time is over
+	Notes      map[string]string // what the decision says, for whoever reads the task; an engine may leave them out
 }
 
 // maxPlacement leaves a file name room for three bytes to one.

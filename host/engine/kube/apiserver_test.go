@@ -1,0 +1,386 @@
+package kube
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// apiServer answers as an API server does, as far as this package asks: lists,
+// watches from a version on with bookmarks, bindings, evictions and patches of a
+// status. It is a transport, so that it lives in a bubble of virtual time.
+type apiServer struct {
+	t *testing.T
+
+	mu       sync.Mutex
+	version  int
+	oldest   int // versions before are forgotten
+	objects  map[string]map[string]metav1.Object
+	events   []event
+	changed  chan struct{} // closed at the next change
+	streams  chan struct{} // closed when all watches end
+	down     error         // what every request fails with
+	slow     time.Duration
+	mute     bool     // a binding is taken and never answered
+	writes   []string // method and path
+	budgeted bool     // no eviction is allowed
+}
+
+type event struct {
+	version  int
+	resource string
+	kind     string
+	object   json.RawMessage
+	labels   map[string]string
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	return &apiServer{
+		t: t, version: 10, objects: map[string]map[string]metav1.Object{"pods": {}, "nodes": {}, "namespaces": {}},
+		changed: make(chan struct{}), streams: make(chan struct{}),
+	}
+}
+
+func key(o metav1.Object) string { return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/") }
+
+func resourceOf(o metav1.Object) string {
+	switch o.(type) {
+	case *v1.Pod:
+		return "pods"
+	case *v1.Node:
+		return "nodes"
+	}
+	return "namespaces"
+}
+
+// put creates or replaces objects.
+func (s *apiServer) put(objects ...metav1.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		kind := "MODIFIED"
+		if s.objects[resourceOf(o)][key(o)] == nil {
+			kind = "ADDED"
+		}
+		s.note(kind, o)
+		s.objects[resourceOf(o)][key(o)] = o
+	}
+}
+
+// remove deletes objects.
+func (s *apiServer) remove(objects ...metav1.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		s.note("DELETED", o)
+		delete(s.objects[resourceOf(o)], key(o))
+	}
+}
+
+// change changes a pod.
+func (s *apiServer) change(name string, f func(*v1.Pod)) {
+	s.mu.Lock()
+	p := s.objects["pods"][name].(*v1.Pod).DeepCopy()
+	s.mu.Unlock()
+	f(p)
+	s.put(p)
+}
+
+// read gives a pod.
+func (s *apiServer) read(name string) *v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, _ := s.objects["pods"][name].(*v1.Pod)
+	return p
+}
+
+func (s *apiServer) note(kind string, o metav1.Object) {
+	s.version++
+	o.SetResourceVersion(strconv.Itoa(s.version))
+	s.events = append(s.events, event{s.version, resourceOf(o), kind, s.encode(o), o.GetLabels()})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// encode gives an object as JSON with its kind.
+func (s *apiServer) encode(o metav1.Object) json.RawMessage {
+	object := o.(runtime.Object).DeepCopyObject()
+	kinds, _, err := scheme.Scheme.ObjectKinds(object)
+	if err != nil {
+		s.t.Error(err)
+		return nil
+	}
+	object.GetObjectKind().SetGroupVersionKind(kinds[0])
+	body, err := json.Marshal(object)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return body
+}
+
+// forget makes all watches end and has no version from before any more.
+func (s *apiServer) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	s.oldest = s.version
+	s.events = nil
+	s.cut()
+}
+
+func (s *apiServer) cut() {
+	close(s.streams)
+	s.streams = make(chan struct{})
+}
+
+// fail makes all watches end and every request fail, until it is called with nil.
+func (s *apiServer) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = err
+	s.cut()
+}
+
+func (s *apiServer) set(f func(*apiServer)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s)
+}
+
+func (s *apiServer) wrote() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.writes)
+}
+
+func answer(code int, body []byte) *http.Response {
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body))}
+}
+
+func refuse(code int, reason metav1.StatusReason, text string) *http.Response {
+	body, _ := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: reason, Message: text, Code: int32(code),
+	})
+	return answer(code, body)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	down, slow := s.down, s.slow
+	s.mu.Unlock()
+	if down != nil {
+		return nil, down
+	}
+	if slow > 0 {
+		select {
+		case <-time.After(slow):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	path := strings.Split(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "/"), "/")
+	switch {
+	case r.Method == http.MethodGet && len(path) == 1 && r.URL.Query().Get("watch") != "":
+		return s.watch(r, path[0])
+	case r.Method == http.MethodGet && len(path) == 1:
+		return s.list(r, path[0])
+	case len(path) >= 4 && path[2] == "pods":
+		var body []byte
+		if r.Body != nil {
+			var err error
+			if body, err = io.ReadAll(r.Body); err != nil {
+				return nil, err
+			}
+		}
+		return s.podRequest(r, path[1]+"/"+path[3], path[4:], body)
+	}
+	return refuse(http.StatusNotFound, metav1.StatusReasonNotFound, r.URL.Path), nil
+}
+
+func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body []byte) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Method != http.MethodGet {
+		s.writes = append(s.writes, r.Method+" "+r.URL.Path)
+	}
+	p, _ := s.objects["pods"][name].(*v1.Pod)
+	if p == nil {
+		return refuse(http.StatusNotFound, metav1.StatusReasonNotFound, name), nil
+	}
+	p = p.DeepCopy()
+	switch what := r.Method + " " + strings.Join(sub, "/"); what {
+	case "GET ":
+		return answer(http.StatusOK, s.encode(p)), nil
+	case "POST binding":
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		b := object.(*v1.Binding)
+		if b.UID != p.UID || p.Spec.NodeName != "" || p.DeletionTimestamp != nil || len(p.Spec.SchedulingGates) > 0 {
+			return refuse(http.StatusConflict, metav1.StatusReasonConflict, "uid, assigned, deleting or gated"), nil
+		}
+		p.Spec.NodeName = b.Target.Name
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		maps.Copy(p.Annotations, b.Annotations)
+		s.note("MODIFIED", p)
+		s.objects["pods"][name] = p
+		if s.mute {
+			return nil, errors.New("connection reset by peer")
+		}
+		return answer(http.StatusCreated, []byte(`{"kind":"Status","apiVersion":"v1","status":"Success","code":201}`)), nil
+	case "POST eviction":
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		e := object.(*policyv1.Eviction)
+		if s.budgeted {
+			return refuse(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "disruption budget"), nil
+		}
+		if *e.DeleteOptions.Preconditions.UID != p.UID {
+			return refuse(http.StatusConflict, metav1.StatusReasonConflict, "uid"), nil
+		}
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(metav1.Now()), e.DeleteOptions.GracePeriodSeconds
+		s.note("MODIFIED", p)
+		s.objects["pods"][name] = p
+		return answer(http.StatusCreated, []byte(`{"kind":"Status","apiVersion":"v1","status":"Success","code":201}`)), nil
+	case "PATCH status":
+		var of struct{ Metadata struct{ UID types.UID } }
+		if err := json.Unmarshal(body, &of); err != nil {
+			return nil, err
+		}
+		if of.Metadata.UID != p.UID {
+			return refuse(http.StatusConflict, metav1.StatusReasonConflict, "uid"), nil
+		}
+		patched, err := strategicpatch.StrategicMergePatch(s.encode(p), body, v1.Pod{})
+		if err != nil {
+			return nil, err
+		}
+		var now v1.Pod
+		if err := json.Unmarshal(patched, &now); err != nil {
+			return nil, err
+		}
+		s.note("MODIFIED", &now)
+		s.objects["pods"][name] = &now
+		return answer(http.StatusOK, s.encode(&now)), nil
+	default:
+		return refuse(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, what), nil
+	}
+}
+
+func (s *apiServer) list(r *http.Request, resource string) (*http.Response, error) {
+	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items := []json.RawMessage{}
+	for _, name := range slices.Sorted(maps.Keys(s.objects[resource])) {
+		if o := s.objects[resource][name]; selector.Matches(labels.Set(o.GetLabels())) {
+			items = append(items, s.encode(o))
+		}
+	}
+	kind := map[string]string{"pods": "PodList", "nodes": "NodeList", "namespaces": "NamespaceList"}[resource]
+	body, err := json.Marshal(map[string]any{
+		"kind": kind, "apiVersion": "v1", "metadata": map[string]string{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
+	})
+	return answer(http.StatusOK, body), err
+}
+
+// watch streams changes, for a watch that asks for it after all that is there and a
+// bookmark.
+func (s *apiServer) watch(r *http.Request, resource string) (*http.Response, error) {
+	q := r.URL.Query()
+	selector, err := labels.Parse(q.Get("labelSelector"))
+	if err != nil {
+		return nil, err
+	}
+	from, _ := strconv.Atoi(q.Get("resourceVersion"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first []string
+	if q.Get("sendInitialEvents") == "true" {
+		for _, name := range slices.Sorted(maps.Keys(s.objects[resource])) {
+			if o := s.objects[resource][name]; selector.Matches(labels.Set(o.GetLabels())) {
+				first = append(first, frame("ADDED", s.encode(o)))
+			}
+		}
+		kind := map[string]string{"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}[resource]
+		first = append(first, frame("BOOKMARK", fmt.Appendf(nil,
+			`{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}`, kind, s.version)))
+		from = s.version
+	} else if from < s.oldest {
+		return refuse(http.StatusGone, metav1.StatusReasonExpired, "too old resource version"), nil
+	}
+	body, out := io.Pipe()
+	streams := s.streams
+	ctx := r.Context()
+	go func() {
+		<-ctx.Done()
+		_ = body.CloseWithError(ctx.Err())
+	}()
+	go func() {
+		defer out.Close()
+		for _, f := range first {
+			if _, err := io.WriteString(out, f); err != nil {
+				return
+			}
+		}
+		for {
+			s.mu.Lock()
+			changed := s.changed
+			var frames []string
+			for _, e := range s.events {
+				if e.version > from && e.resource == resource && selector.Matches(labels.Set(e.labels)) {
+					frames = append(frames, frame(e.kind, e.object))
+				}
+			}
+			from = max(from, s.version)
+			s.mu.Unlock()
+			for _, f := range frames {
+				if _, err := io.WriteString(out, f); err != nil {
+					return
+				}
+			}
+			select {
+			case <-changed:
+			case <-streams:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	response := answer(http.StatusOK, nil)
+	response.Body = body
+	return response, nil
+}
+
+func frame(kind string, object json.RawMessage) string {
+	body, _ := json.Marshal(map[string]any{"type": kind, "object": object})
+	return string(body) + "\n"
+}
