@@ -15,7 +15,7 @@ type Advice struct {
 	Index   uint64 // of the last event that the state had seen
 	Waiting int    // jobs that wait, all of those below together
 	Fits    int    // there is room for them now
-	Blocked int    // they come after others, are held or wait for a time
+	Blocked int    // they come after others, are held, wait for a time, or for what is idle, as extra members of a gang do
 	Over    int    // over quota: no node helps
 	Lacking int    // the others
 	Classes []Class
@@ -65,21 +65,31 @@ type Input struct {
 	advice Advice
 	snap   *state.Snapshot
 	groups []*group // in the order of arrival
+	gangs  []*gang  // the same
 }
 
 // group is waiting jobs of one shape and one tenant.
 type group struct {
 	job     state.Job // the first of them
 	jobs    int
-	later   bool // blocked or over quota: they need room some day
-	lacking int  // jobs that there is no room for now
+	turn    turn
+	lacking int // jobs that there is no room for now
 }
+
+// turn is when jobs take room, the smaller first.
+type turn int
+
+const (
+	now    turn = iota
+	inGang      // with their gang, among those of now
+	idle        // extra members, after all others that may start
+	later       // blocked or over quota: they need room some day
+)
 
 type groupKey struct {
 	shape  uint32
 	tenant poise.TenantID
-	gang   bool
-	later  bool
+	turn   turn
 }
 
 // Gather takes what Advise needs out of a state, so that the state may go on
@@ -88,31 +98,42 @@ func Gather(s *state.State) *Input {
 	in := &Input{snap: s.Snapshot(), advice: Advice{Index: s.Index()}}
 	at := map[groupKey]*group{}
 	over := map[groupKey]bool{}
+	gangs := gathering{of: map[*state.Gang]*gang{}}
 	for _, j := range s.Waiting() {
 		in.advice.Waiting++
 		key := groupKey{shape: j.Shape.ID, tenant: j.Tenant}
+		whole := gangs.whole(s, j, in.snap.At())
 		isOver, known := over[key]
-		if !known {
+		if whole != nil {
+			isOver = whole.over
+		} else if !known {
 			isOver = s.OverQuota(j) != nil
 			over[key] = isOver
 		}
-		switch blocked := j.Blocked() || j.NotBefore > in.snap.At(); {
-		case blocked:
+		switch {
+		case j.Blocked() || j.NotBefore > in.snap.At() || whole != nil && whole.blocked:
 			in.advice.Blocked++
-			key.later = true
+			key.turn = later
 		case isOver:
 			in.advice.Over++
-			key.later = true
+			key.turn = later
+		case j.Extra():
+			key.turn = idle
+		case whole != nil:
+			key.turn = inGang
 		}
-		key.gang = j.Gang != nil
 		g := at[key]
 		if g == nil {
-			g = &group{job: *j, later: key.later}
+			g = &group{job: *j, turn: key.turn}
 			at[key] = g
 			in.groups = append(in.groups, g)
 		}
-		g.jobs++
+		if g.jobs++; key.turn == inGang {
+			whole.core, whole.of = append(whole.core, new(state.Job)), append(whole.of, g)
+			*whole.core[len(whole.core)-1] = *j
+		}
 	}
+	in.gangs = gangs.order
 	return in
 }
 
@@ -120,8 +141,10 @@ func Gather(s *state.State) *Input {
 // the first of their shape came; what is left is packed on empty nodes of one
 // class by first fit, the largest first, which takes at most (d + 1/3) times the
 // fewest possible nodes for d resources (Garey, Graham, Johnson and Yao, Resource
-// Constrained Scheduling as Generalized Bin Packing, 1976). Members of a gang that
-// waits are taken as if none of them fitted now.
+// Constrained Scheduling as Generalized Bin Packing, 1976). Of a gang that waits the
+// members that start together take the room that there is, and nodes are for the
+// others of them; where they are to be near each other, or spread, for all unless all
+// fit. For extra members there are none.
 func (in *Input) Advise() (*Advice, error) {
 	a := in.advice
 	needed, err := in.fill(&a)
@@ -178,41 +201,48 @@ func (in *Input) fill(a *Advice) (needed map[uint32]bool, err error) {
 			rows[in.snap.Name(row)] = row
 		}
 	}
-	needed = map[uint32]bool{}
-	for _, later := range []bool{false, true} {
+	f := &filling{pipeline: pipeline, trial: trial, rows: rows, needed: map[uint32]bool{}}
+	gangs := in.gangs
+	for _, turn := range []turn{now, idle, later} {
 		for _, g := range in.groups {
-			if g.later != later {
+			if g.turn != turn {
 				continue
+			}
+			for turn == now && len(gangs) > 0 && gangs[0].core[0].Seq < g.job.Seq {
+				if err := f.placeGang(gangs[0]); err != nil {
+					return nil, err
+				}
+				gangs = gangs[1:]
 			}
 			placed := 0
 			for ; placed < g.jobs; placed++ {
-				d, err := pipeline.Plan(trial.View(), &g.job, sched.Pass{})
-				if err != nil {
+				if ok, err := f.place(&g.job); err != nil {
 					return nil, err
-				}
-				if d.Verdict != poise.Placed {
+				} else if !ok {
 					break
 				}
-				row := rows[d.Node]
-				if err := trial.Place(&g.job, row, d.Devices); err != nil {
-					return nil, err
-				}
-				needed[row] = true
 			}
-			switch {
-			case later:
-			case g.job.Gang != nil:
-				g.lacking = g.jobs
-			default:
+			switch turn {
+			case now:
 				g.lacking = g.jobs - placed
+			case idle:
+				a.Fits += placed
+				a.Blocked += g.jobs - placed
 			}
-			if !later {
-				a.Fits += g.jobs - g.lacking
-				a.Lacking += g.lacking
+		}
+		for ; turn == now && len(gangs) > 0; gangs = gangs[1:] {
+			if err := f.placeGang(gangs[0]); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return needed, nil
+	for _, g := range in.groups {
+		if g.turn == now || g.turn == inGang {
+			a.Fits += g.jobs - g.lacking
+			a.Lacking += g.lacking
+		}
+	}
+	return f.needed, nil
 }
 
 func (in *Input) lacking() []*group {

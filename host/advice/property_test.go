@@ -29,7 +29,12 @@ func TestAdviceProperty(t *testing.T) {
 				rapid.IntRange(1, 3).Draw(r, "nodes"), 1<<rapid.IntRange(1, 5).Draw(r, "cpu"), 1<<rapid.IntRange(2, 6).Draw(r, "memory"), devices))
 		}
 		for i := range rapid.IntRange(1, 8).Draw(r, "shapes") {
-			jobs = append(jobs, fmt.Sprintf("job: j%d\ncount: %d\nrequest: {cpu: %d, memory: %dGi, gpu: %s}", i, rapid.IntRange(1, 9).Draw(r, "jobs"),
+			many := fmt.Sprint("count: ", rapid.IntRange(1, 9).Draw(r, "jobs"))
+			if rapid.IntRange(0, 2).Draw(r, "gang") == 0 {
+				size := rapid.IntRange(2, 5).Draw(r, "size")
+				many = fmt.Sprintf("tasks: %d\nmin_tasks: %d", size, rapid.IntRange(1, size).Draw(r, "min"))
+			}
+			jobs = append(jobs, fmt.Sprintf("job: j%d\n%s\nrequest: {cpu: %d, memory: %dGi, gpu: %s}", i, many,
 				rapid.IntRange(0, 20).Draw(r, "cores"), rapid.IntRange(0, 20).Draw(r, "gib"), rapid.SampledFrom([]string{"0", "0", "1", "2", "0.4"}).Draw(r, "ask")))
 		}
 		s := fleet(t, strings.Join(nodes, "\n---\n"), strings.Join(jobs, "\n---\n"))

@@ -7,7 +7,7 @@ type Advice struct {
 	Index    uint64          `json:"index" doc:"Of the last event that it has seen"`
 	Waiting  int             `json:"waiting" doc:"Jobs that wait"`
 	Fits     int             `json:"fits" doc:"Of these, those that there is room for now"`
-	Blocked  int             `json:"blocked" doc:"Those that come after others, are held or wait for a time"`
+	Blocked  int             `json:"blocked" doc:"Those that come after others, are held, wait for a time, or for what is idle as extra members of gangs do"`
 	Over     int             `json:"over_quota" doc:"Those that no node helps"`
 	Lacking  int             `json:"lacking" doc:"The others, which lack room"`
 	Classes  []ClassAdvice   `json:"classes"`
