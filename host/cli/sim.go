@@ -30,7 +30,7 @@ type simOptions struct {
 	model    bool
 	svg      string
 	weight   float64
-	queue    simQueue
+	queues   []simQueue // the ways in which the queue is set, each with its runs
 }
 
 func newSim(s Streams) *cobra.Command {
@@ -53,7 +53,6 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.thin, "thin", 1, "keep every n-th node of each make")
 	f.IntVar(&o.copies, "copies", 1, "replay: run the jobs so many times over, each copy shifted by up to 24 h")
 	f.DurationVar(&o.from, "from", 0, "replay: measure from this time on")
-	o.queue.flags(f)
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a plugin, or constant of the idle-balance policies, NAME=VALUE; repeatable")
 	f.Float64Var(&o.weight, "weight", 0, "plugins: add the plugin's loss with this weight to that of idle-balance-spread; 0 = in its place")
 	f.BoolVar(&o.model, "model", true, "group the nodes into classes: class labels, and whole classes left out of a decision")
@@ -99,11 +98,13 @@ func (o *simOptions) check() error {
 	if o.mode == string(sim.ModeInflate) && (o.copies != 1 || o.from != 0) {
 		return usagef("--copies, --from: they shape a replay, expected --mode replay")
 	}
-	if err := o.queue.check(); err != nil {
-		return err
+	for i := range o.queues {
+		if err := o.queues[i].check(); err != nil {
+			return err
+		}
 	}
-	if o.mode == string(sim.ModeInflate) && o.queue.changed() {
-		return usagef("--patience, --preemption, --usage-half-life: they are of a queue, expected --mode replay")
+	if o.mode == string(sim.ModeInflate) && (o.queues[0].changed() || len(o.queues) > 1) {
+		return usagef("--patience, --preemption, --usage-half-life, several of --reservations: they are of a queue, expected --mode replay")
 	}
 	if o.from < 0 {
 		return usagef("--from %s: expected 0 or more", o.from)
@@ -126,6 +127,7 @@ func (o *simOptions) setTies(p *sched.Policy) {
 
 func newSimRun(s Streams) *cobra.Command {
 	var o simOptions
+	var queue simQueue
 	var jobs, policy string
 	var seed int64
 	var why []string
@@ -137,10 +139,12 @@ func newSimRun(s Streams) *cobra.Command {
 		Example: "  poise sim run --nodes examples/fleets/mixed.yaml --jobs examples/jobs/two-tenants.yaml --mode replay",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			o.queues = []simQueue{queue}
 			return runSim(s, &o, []string{policy}, []int64{seed}, []string{jobs}, why)
 		},
 	}
 	o.flags(cmd.Flags())
+	queue.flags(cmd.Flags())
 	cmd.Flags().StringVar(&jobs, "jobs", "", "jobs: an openb pod CSV, the Standard Workload Format (.swf), or Poise's YAML or JSONL; plain or gzip")
 	cmd.Flags().StringVar(&policy, "policy", idleBalance, "policy: "+strings.Join(policyNames(), ", ")+", or the path of a plugin's .wasm")
 	cmd.Flags().Int64Var(&seed, "seed", 42, "seed of the arrival list, of copies and of seeded ties")
@@ -150,22 +154,26 @@ func newSimRun(s Streams) *cobra.Command {
 
 func newSimCompare(s Streams) *cobra.Command {
 	var o simOptions
+	var queues simQueues
 	var jobs, policies []string
 	var seeds string
 	cmd := &cobra.Command{
-		Use:     "compare --nodes FILE --jobs FILE[,FILE…] [flags]",
-		Short:   "Run workloads under several policies and seeds, side by side",
-		Example: "  poise sim compare --nodes nodes.csv --jobs pods.csv --policy idle-balance,best-fit --seeds 42-51",
-		Args:    noArgs,
+		Use:   "compare --nodes FILE --jobs FILE[,FILE…] [flags]",
+		Short: "Run workloads under several policies, settings of the queue and seeds, side by side",
+		Example: "  poise sim compare --nodes nodes.csv --jobs pods.csv --policy idle-balance,best-fit --seeds 42-51\n" +
+			"  poise sim compare --nodes fleet.yaml --jobs jobs.yaml --mode replay --policy idle-balance --reservations 0,1 --preemption off,both",
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list, err := parseSeeds(seeds)
 			if err != nil {
 				return err
 			}
+			o.queues = queues.all()
 			return runSim(s, &o, policies, list, jobs, nil)
 		},
 	}
 	o.flags(cmd.Flags())
+	queues.flags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&jobs, "jobs", nil, "job files; repeatable or separated by commas")
 	cmd.Flags().StringSliceVar(&policies, "policy", policyNames(), "policies, or paths of plugins; repeatable or separated by commas")
 	cmd.Flags().StringVar(&seeds, "seeds", "42", "seeds: numbers and ranges, such as 42,45-47")

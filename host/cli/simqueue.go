@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,11 +27,49 @@ type simQueue struct {
 // preemptions are what the flag preemption takes.
 var preemptions = []string{"off", "priority", "reclaim", "both"}
 
+// What the flags say of themselves.
+const (
+	aboutReservations  = "replay: for how many blocked jobs nodes are kept at a time, as queue.reservations of the daemon"
+	aboutPatience      = "replay: how long a job has to have waited before nodes are kept for it, as queue.patience"
+	aboutPreemption    = "replay: whose tasks end for a job that fits, but not now: off (extra members of gangs alone), priority, reclaim or both, as queue.preemption"
+	aboutUsageHalfLife = "replay: time after which what a tenant held counts half in its fair share, 0 = the past counts nothing, as queue.usage_half_life"
+)
+
 func (q *simQueue) flags(f *pflag.FlagSet) {
-	f.IntVar(&q.reservations, "reservations", 1, "replay: for how many blocked jobs nodes are kept at a time, as queue.reservations of the daemon")
-	f.DurationVar(&q.patience, "patience", 0, "replay: how long a job has to have waited before nodes are kept for it, as queue.patience")
-	f.StringVar(&q.preemption, "preemption", "off", "replay: whose tasks end for a job that fits, but not now: off (extra members of gangs alone), priority, reclaim or both, as queue.preemption")
-	f.DurationVar(&q.usageHalfLife, "usage-half-life", 0, "replay: time after which what a tenant held counts half in its fair share, 0 = the past counts nothing, as queue.usage_half_life")
+	f.IntVar(&q.reservations, "reservations", 1, aboutReservations)
+	f.DurationVar(&q.patience, "patience", 0, aboutPatience)
+	f.StringVar(&q.preemption, "preemption", "off", aboutPreemption)
+	f.DurationVar(&q.usageHalfLife, "usage-half-life", 0, aboutUsageHalfLife)
+}
+
+// simQueues are the settings to compare: each with each.
+type simQueues struct {
+	reservations  []int
+	patience      []time.Duration
+	preemption    []string
+	usageHalfLife []time.Duration
+}
+
+func (q *simQueues) flags(f *pflag.FlagSet) {
+	const several = "; several by commas, each with each of the others"
+	f.IntSliceVar(&q.reservations, "reservations", []int{1}, aboutReservations+several)
+	f.DurationSliceVar(&q.patience, "patience", []time.Duration{0}, aboutPatience+several)
+	f.StringSliceVar(&q.preemption, "preemption", []string{"off"}, aboutPreemption+several)
+	f.DurationSliceVar(&q.usageHalfLife, "usage-half-life", []time.Duration{0}, aboutUsageHalfLife+several)
+}
+
+func (q *simQueues) all() []simQueue {
+	var all []simQueue
+	for _, reservations := range q.reservations {
+		for _, patience := range q.patience {
+			for _, preemption := range q.preemption {
+				for _, usage := range q.usageHalfLife {
+					all = append(all, simQueue{reservations, patience, preemption, usage})
+				}
+			}
+		}
+	}
+	return all
 }
 
 func (q *simQueue) check() error {
@@ -77,8 +117,21 @@ func (q *simQueue) used() *sim.QueueUsed {
 	}
 }
 
-// head prints the settings above a table.
-func (q *simQueue) head(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "queue: reservations %d, patience %s, preemption %s, usage half-life %s\n\n", q.reservations, q.patience, q.preemption, q.usageHalfLife)
+// queueHead prints the settings above a table, each with all that it was in turn.
+func queueHead(w io.Writer, queues []simQueue) error {
+	each := func(name string, of func(*simQueue) string) string {
+		var all []string
+		for i := range queues {
+			if text := of(&queues[i]); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+		return name + " " + strings.Join(all, " or ")
+	}
+	_, err := fmt.Fprintf(w, "queue: %s, %s, %s, %s\n\n",
+		each("reservations", func(q *simQueue) string { return strconv.Itoa(q.reservations) }),
+		each("patience", func(q *simQueue) string { return q.patience.String() }),
+		each("preemption", func(q *simQueue) string { return q.preemption }),
+		each("usage half-life", func(q *simQueue) string { return q.usageHalfLife.String() }))
 	return err
 }

@@ -39,5 +39,32 @@ func TestSimQueueRefuses(t *testing.T) {
 	f("--patience -1s: expected whole milliseconds", "--mode", "replay", "--patience", "-1s")
 	f("--usage-half-life 87601h0m0s: expected", "--mode", "replay", "--usage-half-life", "87601h")
 	f(`--preemption "all": expected off, priority, reclaim, both`, "--mode", "replay", "--preemption", "all")
-	f("--patience, --preemption, --usage-half-life: they are of a queue", "--preemption", "both")
+	f("--usage-half-life, several of --reservations: they are of a queue", "--preemption", "both")
+}
+
+// Settings of the queue are compared each with each, and told apart.
+func TestSimCompareQueues(t *testing.T) {
+	args := []string{"sim", "compare", "--nodes", exampleNodes, "--jobs", exampleJobs, "--mode", "replay", "--policy", "idle-balance", "--reservations", "0,1", "--preemption", "off,both"}
+	out, errs, code := runPoise(append(args, "-o", "json")...)
+	var all []sim.Result
+	if err := json.Unmarshal([]byte(out), &all); code != 0 || err != nil {
+		t.Fatalf("exit %d, %s, %v", code, errs, err)
+	}
+	digests := map[string]bool{}
+	for i := range all {
+		digests[all[i].Digest] = true
+		want := sim.QueueUsed{Reservations: i / 2, Preemption: []string{"off", "both"}[i%2]}
+		if got := all[i].Replay.Queue; got == nil || *got != want {
+			t.Errorf("run %d: got %+v, want %+v", i, got, want)
+		}
+	}
+	if len(all) != 4 || len(digests) < 2 {
+		t.Errorf("%d runs with %d digests, expected 4 that differ", len(all), len(digests))
+	}
+	out, _, _ = runPoise(args...)
+	for _, want := range []string{"queue: reservations 0 or 1, patience 0s, preemption off or both, usage half-life 0s\n", "reservations 1, preemption both "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("nothing reads %q in %s", want, out)
+		}
+	}
 }

@@ -95,7 +95,7 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 			return err
 		}
 	}
-	results := make([]*sim.Result, len(workloads)*len(policies)*len(seeds))
+	results := make([]*sim.Result, len(workloads)*len(policies)*len(o.queues)*len(seeds))
 	progress := report.NewProgress(s.Err, s.terminal(), len(results))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -103,15 +103,17 @@ func runSim(s Streams, o *simOptions, policies []string, seeds []int64, jobs []s
 	i := 0
 	for _, w := range workloads {
 		for c := range field {
-			for _, seed := range seeds {
-				slot := &results[i]
-				i++
-				group.Go(func() error {
-					r, err := runOne(o, &params, given, nodes, classes, w, &field[c], seed, explanations)
-					*slot = r
-					progress.Step()
-					return err
-				})
+			for q := range o.queues {
+				for _, seed := range seeds {
+					slot := &results[i]
+					i++
+					group.Go(func() error {
+						r, err := runOne(o, &o.queues[q], &params, given, nodes, classes, w, &field[c], seed, explanations)
+						*slot = r
+						progress.Step()
+						return err
+					})
+				}
 			}
 		}
 	}
@@ -152,7 +154,7 @@ func readWorkload(path string, whole bool) (*workload, error) {
 }
 
 func runOne(
-	o *simOptions, params *settings, given map[string]string, nodes []poise.Node, classes *model.Model,
+	o *simOptions, q *simQueue, params *settings, given map[string]string, nodes []poise.Node, classes *model.Model,
 	w *workload, c *contender, seed int64, x *explanations,
 ) (*sim.Result, error) {
 	e, err := c.enter(params, given, o.weight, w.requests)
@@ -166,7 +168,7 @@ func runOne(
 		Policy: e.policy, Tenants: w.tenants, Symbols: e.symbols, Params: params.params, HalfLife: params.halfLife, Workload: w.demand, Kinds: w.kinds, Model: classes,
 		Explain: x.wanted, Observe: x.observe,
 	}
-	o.queue.set(&config)
+	q.set(&config)
 	if len(x.names) == 0 {
 		config.Explain, config.Observe = nil, nil
 	}
@@ -177,7 +179,7 @@ func runOne(
 	}
 	r.Workload, r.Seed = w.name, seed
 	if r.Replay != nil {
-		r.Replay.Queue = o.queue.used()
+		r.Replay.Queue = q.used()
 	}
 	r.DecisionsPerSecond = float64(r.Attempts) / max(time.Since(began).Seconds(), 1e-9)
 	return r, nil
@@ -258,7 +260,7 @@ func printResults(s Streams, o *simOptions, results []*sim.Result, x *explanatio
 		}
 	}
 	if o.mode == string(sim.ModeReplay) {
-		if err := o.queue.head(s.Out); err != nil {
+		if err := queueHead(s.Out, o.queues); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,9 @@ func (b *bars) draw(width float64) drawing {
 		}
 	}
 	thick := min(max(groupHeight/float64(max(each, 1)), thinnestBar), thickest)
+	if beside > 0 {
+		thick = thickest // as high as the text
+	}
 	height := groupHead + float64(each)*(thick+barGap) + groupGap
 	d := drawing{Label: b.label, W: width, H: math.Ceil(barsTop + float64(len(b.groups))*height + barsBottom)}
 	x := scale{0, b.hi, width - 2*barsSide - beside}

@@ -41,6 +41,7 @@ const (
 func (c *chart) draw(width float64) drawing {
 	d := drawing{Label: c.label, W: width, H: chartHeight}
 	right := marginRight
+	c.names = c.names && c.distinct()
 	if c.names {
 		for i := range c.lines {
 			right = max(right, leaderBeforeName+5+nameLetter*float64(utf8.RuneCountInString(shortened(c.lines[i].name))))
@@ -165,6 +166,16 @@ func shortened(name string) string {
 		return name
 	}
 	return string([]rune(name)[:maxName-1]) + "…"
+}
+
+// distinct says whether the names are told apart as far as a chart has room for them:
+// else they are left to the legend.
+func (c *chart) distinct() bool {
+	seen := map[string]bool{}
+	for i := range c.lines {
+		seen[shortened(c.lines[i].name)] = true
+	}
+	return len(seen) == len(c.lines)
 }
 
 // within gives the range of the lines between two places, NaN for nothing.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"github.com/poise-sched/poise/host/sim"
 )
@@ -62,7 +63,8 @@ func (s *section) zoom(lines []series, xHi float64) *chart {
 	return c
 }
 
-// replayCharts draws the allocation over time, the waits, and the tenants' shares.
+// replayCharts draws the allocation over time, the waits, by tenant and size too, and the
+// tenants' shares.
 func (s *section) replayCharts(lines []series, xHi float64) []drawing {
 	unit, per := "hours", 1.0
 	switch {
@@ -87,7 +89,10 @@ func (s *section) replayCharts(lines []series, xHi float64) []drawing {
 	if over.yLo == over.yHi {
 		over.yHi += step
 	}
-	return append([]drawing{over.draw(chartWidth), s.waits()}, s.shares(unit, per, xHi)...)
+	return slices.Concat(
+		[]drawing{over.draw(chartWidth), s.waits()}, s.faredWaits("tenant", s.faredBy(tenantsOf)), s.faredWaits("size", s.faredBy(sizesOf)),
+		s.shares(unit, per, xHi),
+	)
 }
 
 // waits draws the mean wait of each policy.

@@ -28,7 +28,7 @@ func CSV(w io.Writer, results []*sim.Result) error {
 	for i := range measures {
 		header = append(header, measures[i].key)
 	}
-	if err := out.Write(append(header, "digest")); err != nil {
+	if err := out.Write(append(header, "reservations_set", "patience_seconds", "preemption", "usage_half_life_seconds", "digest")); err != nil {
 		return err
 	}
 	for _, r := range results {
@@ -36,7 +36,11 @@ func CSV(w io.Writer, results []*sim.Result) error {
 		for i := range measures {
 			line = append(line, exact(measures[i].of(r)))
 		}
-		if err := out.Write(append(line, r.Digest)); err != nil {
+		queue := []string{"", "", "", ""}
+		if q := queueOf(r); q != nil {
+			queue = []string{strconv.Itoa(q.Reservations), exact(q.Patience), q.Preemption, exact(q.UsageHalfLife)}
+		}
+		if err := out.Write(append(append(line, queue...), r.Digest)); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,9 @@ type pageSection struct {
 	Bars      []drawing
 	Classes   sheet
 	Tenants   sheet
+	Sizes     sheet
+	Happened  sheet
+	Reasons   sheet
 	Waiting   sheet
 }
 
@@ -66,6 +69,7 @@ type cell struct {
 // nodes was, and for a replay waits and what still waits. It can be opened from
 // a file, in light and dark, on a phone and on paper.
 func HTML(w io.Writer, results []*sim.Result, title string) error {
+	results = variants(results)
 	p := page{Title: plain(title), Light: light.page(), Dark: dark.page(), Runs: sheet{Head: []string{"workload", "policy", "mode", "seed", "digest"}}}
 	for _, r := range results {
 		p.Runs.Rows = append(p.Runs.Rows, sheetRow{Cells: []cell{
@@ -84,7 +88,7 @@ func (s *section) page(i int) pageSection {
 		ID: "s" + strconv.Itoa(i+1), Name: plain(s.workload),
 		Sub: fmt.Sprintf("mode %s, %s", plain(string(s.mode)), nodes(s.nodes)), Leads: s.leads(measures),
 		Charts: s.charts(), Figures: s.figures(measures), Bars: s.classBars(), Classes: s.classSheet(),
-		Tenants: s.tenants(), Waiting: s.waiting(),
+		Tenants: s.sheet("tenant", s.faredBy(tenantsOf), true), Sizes: s.sheet("size", s.faredBy(sizesOf), false), Happened: s.happened(), Reasons: s.reasons(), Waiting: s.waiting(),
 	}
 	if n := s.seeds(); n > 1 {
 		p.Sub += fmt.Sprintf(", mean of %d seeds, shaded from the lowest to the highest", n)
@@ -132,7 +136,7 @@ func (s *section) lead(m *measure, unit string) (lead, bool) {
 	value := func(f *family) string { return m.text(f.stat(m).mean) + unit }
 	l := lead{Policy: plain(ranked[0].policy), Value: value(ranked[0])}
 	if len(ranked) > 1 {
-		l.Next = plain(ranked[1].policy) + " " + value(ranked[1])
+		l.Next = plain(ranked[1].policy) + ": " + value(ranked[1])
 	}
 	return l, true
 }

@@ -87,7 +87,7 @@ func TestHTML(t *testing.T) {
 	}
 	for _, want := range []string{
 		"where they differ", "allocation over time", "mean wait, seconds", "cpu in use, %", "devices in use, %", "most allocated in the end",
-		"95.85 %", "then fgd 95.45 %", "alloc at 130 %", "95.80 to 95.90", "gpu-V100-8x", "mean of 2 seeds", "Tenants", "10 runs and their digests",
+		"95.85 %", "then fgd: 95.45 %", "alloc at 130 %", "95.80 to 95.90", "gpu-V100-8x", "mean of 2 seeds", "Tenants", "10 runs and their digests",
 	} {
 		if !strings.Contains(d.text, want) {
 			t.Errorf("nothing reads %q", want)

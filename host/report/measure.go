@@ -129,24 +129,6 @@ func orNone(v float64) float64 {
 	return v
 }
 
-// happenedMeasures stand in CSV alone.
-func happenedMeasures() []measure {
-	count := func(of func(*sim.ReplayResult) int) func(*sim.Result) float64 {
-		return replayed(func(r *sim.ReplayResult) float64 { return float64(of(r)) })
-	}
-	return []measure{
-		{key: "cpu_percent", of: replayed(func(r *sim.ReplayResult) float64 { return r.CPU })},
-		{key: "memory_percent", of: replayed(func(r *sim.ReplayResult) float64 { return r.Memory })},
-		{key: "gangs_started", of: count(func(r *sim.ReplayResult) int { return r.Gangs })},
-		{key: "preemptions", of: count(func(r *sim.ReplayResult) int { return r.Preempted })},
-		{key: "preemption_circles", of: count(func(r *sim.ReplayResult) int { return r.Circles })},
-		{key: "deadlines_missed", of: count(func(r *sim.ReplayResult) int { return r.Missed })},
-		{key: "reservations", of: count(func(r *sim.ReplayResult) int { return r.Reservations })},
-		{key: "reservations_kept", of: count(func(r *sim.ReplayResult) int { return r.Kept })},
-		{key: "reservations_late", of: count(func(r *sim.ReplayResult) int { return r.Late })},
-	}
-}
-
 func replayMeasures() []measure {
 	return []measure{
 		{"pending", "pending", 0, -1, replayed(func(r *sim.ReplayResult) float64 { return float64(r.Pending) })},

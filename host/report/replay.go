@@ -6,53 +6,40 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sim"
 )
 
-// tenants is the table of how each tenant fared under each policy, where there
-// are several tenants.
-func (s *section) tenants() sheet {
-	var names []poise.TenantID
+// reasons is the table of why jobs wait at the end, mean over the seeds.
+func (s *section) reasons() sheet {
+	var names []string
 	for _, r := range s.runs() {
-		if r.Replay == nil {
-			continue
-		}
-		for _, u := range r.Replay.Tenants {
-			if !slices.Contains(names, u.Tenant) {
-				names = append(names, u.Tenant)
+		for i := 0; r.Replay != nil && i < len(r.Replay.Reasons); i++ {
+			if name := r.Replay.Reasons[i].Reason; !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	if len(names) < 2 {
+	if len(names) == 0 {
 		return sheet{}
 	}
-	t := sheet{Head: []string{"policy", "tenant", "jobs", "placed", "mean wait s", "p99 wait s", "slowdown", "share %"}}
+	t := sheet{Head: []string{""}}
+	for _, f := range s.families {
+		t.Head = append(t.Head, plain(f.policy))
+	}
 	for _, name := range names {
-		for i, f := range s.families {
-			var jobs, placed, wait, p99, slow, share []float64
-			for _, r := range f.runs {
-				if r.Replay == nil {
-					continue
+		row := sheetRow{Cells: []cell{{Text: plain(name)}}}
+		for _, f := range s.families {
+			waits := measure{of: replayed(func(r *sim.ReplayResult) float64 {
+				i := slices.IndexFunc(r.Reasons, func(of sim.Reason) bool { return of.Reason == name })
+				if i < 0 {
+					return 0
 				}
-				for _, u := range r.Replay.Tenants {
-					if u.Tenant == name {
-						jobs, placed, wait = append(jobs, float64(u.Jobs)), append(placed, float64(u.Placed)), append(wait, u.MeanWait)
-						p99, slow, share = append(p99, u.P99Wait), append(slow, u.Slowdown), append(share, 100*u.Share)
-					}
-				}
-			}
-			t.Rows = append(t.Rows, sheetRow{Class: seriesClass(i), Cells: []cell{
-				{Text: plain(f.policy)},
-				{Text: plain(string(name))},
-				{Text: number(statOf(jobs).mean, 0)},
-				{Text: number(statOf(placed).mean, 0)},
-				{Text: number(statOf(wait).mean, 1)},
-				{Text: number(statOf(p99).mean, 1)},
-				{Text: number(statOf(slow).mean, 2)},
-				{Text: number(statOf(share).mean, 1)},
-			}})
+				return float64(r.Reasons[i].Jobs)
+			})}
+			v := f.stat(&waits).mean
+			row.Cells = append(row.Cells, cell{Text: number(v, decimalsOf(v))})
 		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

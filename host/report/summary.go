@@ -36,10 +36,10 @@ func Summary(w io.Writer, r *sim.Result) error {
 	if err := writeSizes(w, r.Replay); err != nil {
 		return err
 	}
-	if err := writeHappened(w, r.Replay); err != nil {
+	if err := writeHappened(w, r); err != nil {
 		return err
 	}
-	if err := writeWaiting(w, r.Replay.Waiting); err != nil {
+	if err := writeWaiting(w, r.Replay); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d placed, %d waiting\n", r.Placed, r.Replay.Pending)
@@ -50,7 +50,7 @@ func tenths(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 func writeTenants(w io.Writer, tenants []sim.TenantUse) error {
 	g := grid{indent: "  ", left: 1}
-	g.add("tenant", "jobs", "placed", "waiting", "mean wait s", "p99 wait s", "slowdown", "share %")
+	g.add("tenant", "jobs", "placed", "not started", "mean wait s", "p99 wait s", "slowdown", "share %")
 	for i := range tenants {
 		t := &tenants[i]
 		g.add(plain(string(t.Tenant)), strconv.Itoa(t.Jobs), strconv.Itoa(t.Placed), strconv.Itoa(t.Jobs-t.Placed),
@@ -66,7 +66,7 @@ func writeSizes(w io.Writer, r *sim.ReplayResult) error {
 		return nil
 	}
 	g := grid{indent: "  ", left: 1}
-	g.add("size", "jobs", "placed", "waiting", "mean wait s", "p99 wait s", "slowdown")
+	g.add("size", "jobs", "placed", "not started", "mean wait s", "p99 wait s", "slowdown")
 	for i := range r.Sizes {
 		u := &r.Sizes[i]
 		g.add(u.Size, strconv.Itoa(u.Jobs), strconv.Itoa(u.Placed), strconv.Itoa(u.Jobs-u.Placed), tenths(u.MeanWait), tenths(u.P99Wait), number(u.Slowdown, 2))
@@ -75,48 +75,31 @@ func writeSizes(w io.Writer, r *sim.ReplayResult) error {
 	return g.write(w)
 }
 
-// writeHappened says what came about beside placements, where something did.
-func writeHappened(w io.Writer, r *sim.ReplayResult) error {
-	g := grid{indent: "  ", left: 1}
-	for _, f := range []struct {
-		name string
-		n    int
-	}{
-		{"gangs started", r.Gangs},
-		{"tasks that made room", r.Preempted},
-		{"circles of jobs that displaced each other", r.Circles},
-		{"deadlines missed", r.Missed},
-		{"reservations", r.Reservations},
-		{"started by the time promised", r.Kept},
-		{"started later than promised", r.Late},
-	} {
-		if f.n > 0 {
-			g.add(f.name, strconv.Itoa(f.n))
-		}
-	}
-	if len(g.rows) == 0 {
-		return nil
-	}
-	g.add()
-	return g.write(w)
-}
-
-// writeWaiting says, for each shape of waiting jobs, what the first of them
-// waits for.
-func writeWaiting(w io.Writer, waiting []sim.Waiting) error {
+// writeWaiting says how many jobs wait for which reason and, for each kind of them,
+// what the first waits for.
+func writeWaiting(w io.Writer, r *sim.ReplayResult) error {
+	waiting, jobs := r.Waiting, r.Pending
 	if len(waiting) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintln(w, "  why jobs wait, in the order of the queue"); err != nil {
+	g := grid{indent: "  ", left: 1}
+	g.add("jobs that wait at the end", "jobs")
+	for i := range r.Reasons {
+		g.add(plain(r.Reasons[i].Reason), strconv.Itoa(r.Reasons[i].Jobs))
+	}
+	g.add()
+	if err := g.write(w); err != nil {
 		return err
 	}
-	jobs := 0
+	if _, err := fmt.Fprintln(w, "  why they wait: in the order of the queue, then those that are not tried"); err != nil {
+		return err
+	}
 	for i := range waiting {
 		item := &waiting[i]
-		if i >= waitingShown {
-			jobs += item.Jobs
-			continue
+		if i == waitingShown {
+			break
 		}
+		jobs -= item.Jobs
 		name := plain(item.Job)
 		if item.Jobs > 1 {
 			name += fmt.Sprintf(" and %d like it", item.Jobs-1)
@@ -126,7 +109,7 @@ func writeWaiting(w io.Writer, waiting []sim.Waiting) error {
 		}
 	}
 	if jobs > 0 {
-		if _, err := fmt.Fprintf(w, "    and %d jobs of other shapes\n", jobs); err != nil {
+		if _, err := fmt.Fprintf(w, "    and %d jobs of other kinds\n", jobs); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // where a policy ran with several, and over the workloads where there are
 // several. Each mode has a table of its own.
 func Table(w io.Writer, results []*sim.Result) error {
+	results = variants(results)
 	for i, mode := range modes(results) {
 		if i > 0 {
 			if _, err := fmt.Fprintln(w); err != nil {
