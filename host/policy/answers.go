@@ -71,17 +71,38 @@ func (g *Guest) readLosses(rows []uint32, w window, a answers, snap *state.Snaps
 		}
 		return nil
 	}
-	for i := 0; i < len(loss) && len(values) >= 8; i++ {
-		bits := binary.LittleEndian.Uint64(values)
-		l := math.Float64frombits(bits)
-		// The exponent of NaN and the infinities is all ones: one compare where no
-		// range is declared.
-		if values = values[8:]; bits<<1 >= 0x7ff<<53 || declared != nil && !(l >= lo && l <= hi) {
+	from := 0
+	if declared == nil {
+		from = copyFinite(loss, values)
+	}
+	for i := from; i < len(loss); i++ {
+		l := math.Float64frombits(binary.LittleEndian.Uint64(values[8*i:]))
+		if !(l >= lo && l <= hi) {
 			return g.badLoss(snap, rows[i], l)
 		}
 		loss[i] = l
 	}
 	return nil
+}
+
+// copyFinite copies numbers, four at a time, for as long as all four are finite,
+// and gives how many it copied. values has as many as loss.
+func copyFinite(loss []float64, values []byte) int {
+	// The exponent of NaN and the infinities is all ones: one more at its end and
+	// it runs over into the sign.
+	const exponent, end = 0x7ff << 52, 1 << 52
+	i := 0
+	for ; len(loss) >= 4 && len(values) >= 32; i += 4 {
+		a, b := binary.LittleEndian.Uint64(values), binary.LittleEndian.Uint64(values[8:])
+		c, d := binary.LittleEndian.Uint64(values[16:]), binary.LittleEndian.Uint64(values[24:])
+		if ((a&exponent+end)|(b&exponent+end)|(c&exponent+end)|(d&exponent+end))>>63 != 0 {
+			break
+		}
+		loss[0], loss[1] = math.Float64frombits(a), math.Float64frombits(b)
+		loss[2], loss[3] = math.Float64frombits(c), math.Float64frombits(d)
+		loss, values = loss[4:], values[32:]
+	}
+	return i
 }
 
 // badLoss is the fault of a loss that is not finite or not in the range.

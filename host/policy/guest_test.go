@@ -215,8 +215,14 @@ func TestParameters(t *testing.T) {
 func TestCut(t *testing.T) {
 	f := func(rows []uint32, limit int, want window) {
 		t.Helper()
-		if got := cut(rows, limit); got != want {
-			t.Errorf("%v up to %d: %+v, expected %+v", rows, limit, got, want)
+		numbers := []uint32{0, 1, 2, 3, 4, 5, 6, 7}
+		for len(numbers) < 300 {
+			if got := cut(rows, limit, numbers); got != want {
+				t.Errorf("%v up to %d, %d numbers: %+v, expected %+v", rows, limit, len(numbers), got, want)
+			}
+			for range 140 {
+				numbers = append(numbers, uint32(len(numbers)))
+			}
 		}
 	}
 	f([]uint32{5}, 64, window{candidates: 1, rows: 1, block: true, first: 5})
@@ -228,6 +234,14 @@ func TestCut(t *testing.T) {
 	f([]uint32{4, 5, 6, 7, 8, 9, 11}, 64, window{candidates: 7, rows: 8, block: true, first: 4})
 	f([]uint32{4, 5, 6, 7, 8, 10, 9}, 64, window{candidates: 7, rows: 7})
 	f([]uint32{4, 5, 6, 6, 7}, 64, window{candidates: 5, rows: 5})
+	long := make([]uint32, 200)
+	for i := range long {
+		long[i] = uint32(i + 10)
+	}
+	f(long, 1000, window{candidates: 200, rows: 200, block: true, first: 10})
+	f(long, 130, window{candidates: 130, rows: 130, block: true, first: 10})
+	long[100]--
+	f(long, 1000, window{candidates: 100, rows: 100, block: true, first: 10})
 }
 
 // Candidate bits are those of the rows asked about.

@@ -22,6 +22,7 @@ type mirror struct {
 	started  bool
 
 	rows       int
+	numbers    []uint32                  // of the rows: 0, 1, 2 and so on
 	hasDevices bool                      // a column devices is wanted
 	devices    int                       // device slots a row, as many as any node has
 	withSlots  [poise.MaxDevices + 1]int // nodes by their number of devices
@@ -145,6 +146,9 @@ func (r *mirror) grow(rows int) {
 	r.rows = rows
 	for i := range r.data {
 		r.data[i] = append(r.data[i], make([]byte, rows*r.stride[i]-len(r.data[i]))...)
+	}
+	for len(r.numbers) < rows {
+		r.numbers = append(r.numbers, uint32(len(r.numbers)))
 	}
 	for len(r.seen) < rows {
 		r.seen = append(r.seen, rowSeen{

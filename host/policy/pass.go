@@ -92,7 +92,7 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 		if f != nil {
 			return f
 		}
-		w := s.cut(rest, min(p.limit, s.layout.Sizes.Rows))
+		w := s.cut(rest, min(p.limit, s.layout.Sizes.Rows), g.mirror.numbers)
 		left := p.left
 		used, full, f := g.call(s, export, w, rest)
 		switch {

@@ -22,12 +22,12 @@ func (w *window) dense() bool { return w.lead+w.candidates == w.rows }
 
 // cut takes a window of at most limit table rows. A block of the rows that a slot
 // holds begins at a multiple of 8, so that columns do.
-func (s *slot) cut(rows []uint32, limit int) window {
+func (s *slot) cut(rows []uint32, limit int, numbers []uint32) window {
 	if !s.holds() {
-		return cut(rows, limit)
+		return cut(rows, limit, numbers)
 	}
 	lead := int(rows[0] % 8)
-	w := cut(rows, max(limit-lead, 1))
+	w := cut(rows, max(limit-lead, 1), numbers)
 	if w.block && lead+w.rows <= limit {
 		w.first, w.lead, w.rows = w.first-uint32(lead), lead, w.rows+lead
 	} else if w.block {
@@ -37,9 +37,10 @@ func (s *slot) cut(rows []uint32, limit int) window {
 }
 
 // cut takes a window of at most limit table rows from the front of rows: a block
-// where at least half of its rows are asked about.
-func cut(rows []uint32, limit int) window {
-	n := contiguous(rows[:min(len(rows), limit)])
+// where at least half of its rows are asked about. numbers are 0, 1, 2 and so on,
+// as many as there are.
+func cut(rows []uint32, limit int, numbers []uint32) window {
+	n := contiguous(rows[:min(len(rows), limit)], numbers)
 	for n < len(rows) && rows[n] > rows[n-1] && int(rows[n]-rows[0]) < limit {
 		n++
 	}
@@ -50,17 +51,15 @@ func cut(rows []uint32, limit int) window {
 	return window{candidates: n, rows: n}
 }
 
-// contiguous counts the rows from the front that follow one upon the other, four
-// at a time: a full pass has nothing else.
-func contiguous(rows []uint32) int {
-	n := 0
-	for ; n+4 <= len(rows); n += 4 {
-		r, first := rows[n:n+4:n+4], rows[0]+uint32(n)
-		if (r[0]-first)|(r[1]-first-1)|(r[2]-first-2)|(r[3]-first-3) != 0 {
-			break
-		}
+// contiguous counts the rows from the front that follow one upon the other, 64 at
+// a time: a full pass has nothing else.
+func contiguous(rows, numbers []uint32) int {
+	first, n := rows[0], 0
+	numbers = numbers[min(int(first), len(numbers)):]
+	for most := min(len(rows), len(numbers)); n+64 <= most && *(*[64]uint32)(rows[n:]) == *(*[64]uint32)(numbers[n:]); {
+		n += 64
 	}
-	for n < len(rows) && rows[n] == rows[0]+uint32(n) {
+	for n < len(rows) && rows[n] == first+uint32(n) {
 		n++
 	}
 	return n

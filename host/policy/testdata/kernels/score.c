@@ -33,6 +33,9 @@ POISE_SCORE(c, loss) {
 	const poise_symbol *zone = c->zone, *class = c->class;
 	const uint32_t rows = c->rows, wanted_zone = c->param.zone.id, wanted_class = (uint32_t)c->param.class;
 
+#ifdef __wasm_simd128__
+#pragma clang loop interleave_count(2)
+#endif
 	for (uint32_t r = 0; r < rows; r++) {
 		double left0 = cpu.capacity[r] - cpu.allocated[r] - cpu.request;
 		double left1 = memory.capacity[r] - memory.allocated[r] - memory.request;
