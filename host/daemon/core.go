@@ -13,6 +13,7 @@ import (
 	"github.com/poise-sched/poise/host/model"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/state"
 	"github.com/poise-sched/poise/host/store"
 	"github.com/poise-sched/poise/host/telemetry"
 )
@@ -293,29 +294,34 @@ func (c *core) flush(ctx context.Context) error {
 	if len(c.effects) == 0 && len(c.batch.Records)+len(c.batch.Jobs)+len(c.batch.Placements) == 0 {
 		return nil
 	}
-	if err := c.snapshot(ctx); err != nil {
-		return err
-	}
+	c.snapshot(ctx)
 	c.flights.add(flight{pending: c.store.Append(c.batch), effects: c.effects})
 	c.batch, c.effects = store.Batch{}, nil
 	return nil
 }
 
-// snapshot writes the state down where enough happened since the last time.
-func (c *core) snapshot(ctx context.Context) error {
+// snapshotHand names what is done for snapshots, one after the other.
+const snapshotHand = "snapshot"
+
+// snapshot has the state written down where enough happened since the last time. The
+// loop only takes down what it is.
+func (c *core) snapshot(ctx context.Context) {
 	index := c.loop.State().Index()
 	if index < c.snapshotAt+c.snapshotEvery {
-		return nil
+		return
 	}
 	c.snapshotAt = index
-	body, err := journal.EncodeState(c.loop.State())
-	if err != nil {
-		return fmt.Errorf("write the state down: %w", err)
+	moment := c.loop.State().Moment()
+	c.then(func() { c.hands.do(snapshotHand, func() { c.putSnapshot(ctx, moment) }) }, nil)
+}
+
+// putSnapshot writes down what the state was, which is durable.
+func (c *core) putSnapshot(ctx context.Context, m *state.Moment) {
+	body, err := journal.EncodeMoment(m)
+	if err == nil {
+		err = c.store.PutSnapshot(ctx, m.Index(), body, true)
 	}
-	c.then(func() {
-		if err := c.store.PutSnapshot(ctx, index, body, true); err != nil {
-			c.log.Warn("no snapshot", "index", index, "error", err)
-		}
-	}, nil)
-	return nil
+	if err != nil {
+		c.log.Warn("no snapshot", "index", m.Index(), "error", err)
+	}
 }

@@ -43,18 +43,18 @@ func (o *outlooks) leave() { <-o.turn }
 // look runs the loop forward on a copy of the state as it is now, with what prepare
 // adds to it. Whoever calls has the turn.
 func (d *Daemon) look(ctx context.Context, prepare func(*outlook.Fork) error) (*outlook.Outlook, error) {
-	var image *state.Image
+	var moment *state.Moment
 	var from *loop.Progress
 	var settings loop.Settings
 	var now poise.Time
 	err := d.do(ctx, func(c *core) error {
-		image, from, settings, now = c.loop.State().Image(), c.loop.Progress(), c.loop.Settings(), c.now()
+		moment, from, settings, now = c.loop.State().Moment(), c.loop.Progress(), c.loop.Settings(), c.now()
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	s, err := state.FromImage(image, state.Settings{})
+	s, err := state.FromImage(moment.Image(), state.Settings{})
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,12 @@ type image struct {
 }
 
 // EncodeState gives a State as it is kept.
-func EncodeState(s *state.State) ([]byte, error) {
-	im := image{Schema: Schema, State: s.Image()}
+func EncodeState(s *state.State) ([]byte, error) { return EncodeMoment(s.Moment()) }
+
+// EncodeMoment gives a State as it is kept, as it was at one time. It may run on any
+// goroutine.
+func EncodeMoment(m *state.Moment) ([]byte, error) {
+	im := image{Schema: Schema, State: m.Image()}
 	if r, ok := im.State.Classes.(*model.Record); ok {
 		im.Model = r
 	}

@@ -255,9 +255,10 @@ func (s *State) placeGang(b *poise.GangPlaced, at poise.Time) error {
 	return nil
 }
 
+// gangImages gives the gangs in no order.
 func (s *State) gangImages() []GangImage {
 	var images []GangImage
-	for _, g := range s.Gangs() {
+	for _, g := range s.gangs {
 		images = append(images, GangImage{Tenant: g.Tenant, ID: g.Spec.ID, Arrived: g.arrived, Started: g.Started})
 	}
 	return images

@@ -67,34 +67,7 @@ type SeenImage struct {
 }
 
 // Image gives the State as it is now.
-func (s *State) Image() *Image {
-	v := s.View()
-	im := &Image{
-		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
-		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
-		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
-		Policies: s.policies.image(), Gangs: s.gangImages(), Past: s.usage.past.image(), Reservations: v.reservationImages(),
-	}
-	for key := range s.symbols.keys {
-		im.SymbolKeys = append(im.SymbolKeys, key)
-	}
-	slices.Sort(im.SymbolKeys)
-	for row := range uint32(v.rows) {
-		if v.Present(row) {
-			n := v.nodeImage(row)
-			n.Occupants = s.occupantImages(row)
-			im.Nodes = append(im.Nodes, n)
-		}
-	}
-	for _, j := range s.jobs {
-		im.Jobs = append(im.Jobs, j.image())
-	}
-	slices.SortFunc(im.Jobs, func(a, b JobImage) int { return int(int64(a.Seq) - int64(b.Seq)) })
-	for i := range s.demand.seen {
-		im.Seen = append(im.Seen, SeenImage{Seen: s.demand.seen[i], Last: s.demand.seen[i].at})
-	}
-	return im
-}
+func (s *State) Image() *Image { return s.Moment().Image() }
 
 func (s *Snapshot) nodeImage(row uint32) NodeImage {
 	n := NodeImage{

@@ -20,6 +20,8 @@ type machine struct {
 	kept     []keptSnapshot
 	versions []uint64 // per row, at the last check
 	nextJob  int
+	moment   *Moment // taken with the latest snapshot
+	image    string  // that it gave then
 }
 
 // keptSnapshot is a snapshot with what it said when it was taken.
@@ -245,6 +247,7 @@ func (c *machine) profile(t *rapid.T) {
 }
 
 func (c *machine) snapshot(t *rapid.T) {
+	c.moment, c.image = c.Moment(), imageText(t, c.State)
 	c.kept = append(c.kept, keep(c.Snapshot()))
 	if len(c.kept) > 4 {
 		c.kept = slices.Delete(c.kept, 1, 2) // the first stays to the end
@@ -274,6 +277,14 @@ func (c *machine) replayed(t *rapid.T) {
 	}
 	if got, want := dumpState(again.State), dumpState(c.State); got != want {
 		t.Fatalf("a replay gives\n%s\nexpected\n%s", got, want)
+	}
+}
+
+// lasted checks that what happened since did not change the moment taken last.
+func (c *machine) lasted(t *rapid.T) {
+	text, err := json.Marshal(c.moment.Image())
+	if err != nil || string(text) != c.image {
+		t.Fatalf("a moment gives %v\n%s\nat the time it was\n%s", err, text, c.image)
 	}
 }
 
@@ -371,6 +382,8 @@ func TestStateIsItsModel(t *testing.T) {
 		}
 		c.replayed(t)
 		c.rested(t)
+		c.lasted(t)
 		c.drain(t)
+		c.lasted(t)
 	})
 }

@@ -128,15 +128,6 @@ type OccupantImage struct {
 	Placed   poise.Time
 }
 
-// occupantImages gives the occupants of a row in the order of its list.
-func (s *State) occupantImages(row uint32) []OccupantImage {
-	var images []OccupantImage
-	for l := s.live.hot[row>>pageShift].othersAt(row & pageMask); l != nil; l = l.Next {
-		images = append(images, OccupantImage{Occupant: s.occupants[l.Task.occupant].spec, Devices: l.Task.Devices, Placed: l.Task.Placed})
-	}
-	return images
-}
-
 // placeOccupants puts the occupants of an image on their rows.
 func (s *State) placeOccupants(im *Image) error {
 	for i := range im.Nodes {
