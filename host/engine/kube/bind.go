@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/poise-sched/poise/host/engine"
 	"github.com/poise-sched/poise/host/poise"
@@ -56,12 +55,10 @@ func (c *Cluster) Bind(ctx context.Context, b engine.Binding) error {
 	for key, value := range b.Notes {
 		notes[mark+key] = value
 	}
-	write, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err = c.client.CoreV1().Pods(pod.Namespace).Bind(write, &v1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: uid, Annotations: maps.Clone(notes)},
+	err = c.client.bind(ctx, &v1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: uid, Annotations: notes},
 		Target:     v1.ObjectReference{Kind: "Node", Name: node},
-	}, metav1.CreateOptions{})
+	})
 	if apierrors.IsConflict(err) {
 		// Perhaps a write of before that nobody heard the answer to.
 		switch done, look := c.bound(ctx, pod, b.Placement); {
@@ -105,9 +102,7 @@ func (c *Cluster) confirm(uid types.UID, placement string) {
 
 // bound asks the API server whether a pod is bound by a placement.
 func (c *Cluster) bound(ctx context.Context, pod *v1.Pod, placement string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, err := c.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	now, err := c.client.pod(ctx, pod.Namespace, pod.Name)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -131,9 +126,7 @@ func (c *Cluster) Evict(ctx context.Context, placement string, grace poise.Span)
 		return nil
 	}
 	seconds := max(int64(grace+999)/1000, 1)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err = c.client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policyv1.Eviction{
+	err = c.client.evict(ctx, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 	})

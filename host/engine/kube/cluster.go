@@ -12,9 +12,7 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -48,7 +46,7 @@ const bindWorkers = 32
 type Cluster struct {
 	name   string
 	nodes  string // selector
-	client kubernetes.Interface
+	client *client
 	log    *slog.Logger
 	now    func() poise.Time
 	board  engine.Board
@@ -75,11 +73,7 @@ func New(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: op, Detail: "kubeconfig", Err: err}
 	}
-	config.UserAgent = "poise"
-	config.QPS = -1 // the API server says itself what is too much
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	client, err := kubernetes.NewForConfig(config)
+	client, err := newClient(config)
 	if err != nil {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: op, Detail: "kubeconfig", Err: err}
 	}

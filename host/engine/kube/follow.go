@@ -29,11 +29,10 @@ func (c *Cluster) Follow(ctx context.Context, f func([]Change)) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	core := c.client.CoreV1()
 	informers := []cache.Controller{
-		informer(w, "namespaces", &v1.Namespace{}, core.Namespaces().List, core.Namespaces().Watch, "", (*world).spaceSeen, (*world).spaceGone),
-		informer(w, "nodes", &v1.Node{}, core.Nodes().List, core.Nodes().Watch, c.nodes, w.nodeSeen, func(o *world, n *v1.Node) { o.nodeGone(n.Name) }),
-		informer(w, "pods", &v1.Pod{}, core.Pods("").List, core.Pods("").Watch, "", (*world).pod, (*world).podGone),
+		informer(w, "namespaces", &v1.Namespace{}, &v1.NamespaceList{}, "", (*world).spaceSeen, (*world).spaceGone),
+		informer(w, "nodes", &v1.Node{}, &v1.NodeList{}, c.nodes, w.nodeSeen, func(o *world, n *v1.Node) { o.nodeGone(n.Name) }),
+		informer(w, "pods", &v1.Pod{}, &v1.PodList{}, "", (*world).pod, (*world).podGone),
 	}
 	for _, i := range informers {
 		running.Go(func() { i.RunWithContext(ctx) })
@@ -182,11 +181,7 @@ func (w *follower) health(tick *time.Timer) []Change {
 
 // informer reads one resource: what it sees and what it misses goes to the world,
 // in order.
-func informer[O any, L runtime.Object](
-	w *follower, resource string, object runtime.Object,
-	list func(context.Context, metav1.ListOptions) (L, error), watched func(context.Context, metav1.ListOptions) (watch.Interface, error),
-	selector string, seen, gone func(*world, *O),
-) cache.Controller {
+func informer[O any](w *follower, resource string, object, list runtime.Object, selector string, seen, gone func(*world, *O)) cache.Controller {
 	dropped := func(object any) {
 		if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = last.Obj
@@ -199,13 +194,14 @@ func informer[O any, L runtime.Object](
 		ListerWatcher: &cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				o.LabelSelector = selector
-				l, err := list(ctx, o)
+				into := list.DeepCopyObject()
+				err := w.cluster.client.list(ctx, resource, o, into)
 				w.note(resource, unlessOver(ctx, err))
-				return l, err
+				return into, err
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				o.LabelSelector = selector
-				events, err := watched(ctx, o)
+				events, err := w.cluster.client.watch(ctx, resource, o)
 				w.note(resource, unlessOver(ctx, err))
 				return events, err
 			},

@@ -9,7 +9,6 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -39,9 +38,7 @@ func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason string) err
 	if err != nil || patch == nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	_, err = c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	err = c.client.patchStatus(ctx, pod, patch)
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // gone, or another pod has its name now
 	}
