@@ -21,6 +21,11 @@ func Classify(pod *v1.Pod) []string {
 	if spec.SchedulingGroup != nil {
 		uses = append(uses, "a scheduling group")
 	}
+	for _, label := range groupLabels {
+		if pod.Labels[label] != "" {
+			uses = append(uses, "a pod group of another scheduler ("+label+"), expected the annotation "+gangNote)
+		}
+	}
 	for i := range spec.Volumes {
 		if what := volumeUses(&spec.Volumes[i].VolumeSource); what != "" {
 			uses = append(uses, fmt.Sprintf("%s (volume %s)", what, spec.Volumes[i].Name))

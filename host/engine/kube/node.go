@@ -11,7 +11,7 @@ import (
 
 // The labels that every node of a cluster has beside its own.
 const (
-	ClusterLabel = "poise.dev/cluster" // its cluster's name; jobs and occupants have it too
+	ClusterLabel = "poise.dev/cluster" // its cluster's name
 	NodeLabel    = "poise.dev/node"    // its name in the cluster
 )
 

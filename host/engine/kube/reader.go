@@ -72,6 +72,13 @@ func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 	if p.Spread, err = r.spread(pod); err != nil {
 		refuse("topology spread: %v", err)
 	}
+	switch job.Gang, err = r.gang(pod); {
+	case err != nil:
+		refuse("gang: %v", err)
+		job.Gang = nil
+	case job.Gang != nil:
+		job.Tasks = job.Gang.Size
+	}
 	if err := job.Validate(); err != nil {
 		refuse("%v", err)
 		job.Request, job.Selectors, job.Tolerations, job.Pod = poise.Request{}, nil, nil, &poise.Pod{Cluster: r.Cluster, Space: pod.Namespace}

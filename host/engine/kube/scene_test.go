@@ -167,7 +167,7 @@ func write(b *strings.Builder, indent, key string, v any) {
 	}
 	if m, ok := v.(map[string]any); ok && indent == "" {
 		fmt.Fprintf(b, "%s:\n", key)
-		for _, k := range []string{"Space", "AnyOf", "Prefer", "Ports", "Rules", "Spread", "Amounts", "Device", "Kind", "Model", "Count", "Exclusive", "Milli"} {
+		for _, k := range []string{"Cluster", "Space", "AnyOf", "Prefer", "Ports", "Rules", "Spread", "Amounts", "Device", "Kind", "Model", "Count", "Exclusive", "Milli", "ID", "Size", "Min", "Index", "Name"} {
 			write(b, "  ", k, m[k])
 		}
 		return
