@@ -75,12 +75,17 @@ func (r *replay) gangFromRecord(p *plans, was *made, members []*state.Job, pass 
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(all[a].Gang.Fitted, all[b].Gang.Fitted) })
 	trial := state.NewTrial(r.state.View(), &state.Tentative{})
-	domains := sched.Placing(r.state.View(), members, all[0].Gang.Domain)
-	if domains != nil {
-		pass.Bars = append(slices.Clip(pass.Bars), domains)
-	}
+	trial.Begin(pass.Now)
+	domains, bars := sched.Placing(r.state.View(), members, all[0].Gang.Domain), pass.Bars
 	for _, i := range order {
 		d := &all[i]
+		if pass.Bars = sched.MemberBars(bars, trial, members[i]); domains != nil {
+			pass.Bars = append(slices.Clip(pass.Bars), domains)
+		}
+		row, there := r.state.Row(d.Node)
+		if pass.On = nil; d.Gang.Held && there {
+			pass.On = &row
+		}
 		is, field, err := r.fromRecord(p, d, trial.View(), members[i], pass)
 		if err != nil {
 			return err
@@ -92,8 +97,7 @@ func (r *replay) gangFromRecord(p *plans, was *made, members []*state.Job, pass 
 		if field != "" {
 			return r.differs(was, fmt.Sprintf("task %d: %s", i, field), a, b)
 		}
-		row, ok := r.state.Row(d.Node)
-		if !ok {
+		if !there {
 			return r.differs(was, fmt.Sprintf("task %d: node", i), d.Node, "not there")
 		}
 		if err := trial.Place(members[i], row, d.Devices); err != nil {

@@ -1,19 +1,29 @@
 package daemon
 
 import (
+	"slices"
+
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
 )
 
-// reservedFor gives what is kept for a job, nil for nothing.
+// reservedFor gives what is kept for a job, or for the gang that it starts with, nil for
+// nothing.
 func (c *core) reservedFor(live *liveJob) *client.Reservation {
-	r := c.loop.State().View().Reservation(live.spec.Job.ID)
-	if r == nil {
+	job := c.loop.State().Job(live.spec.Job.ID)
+	all := c.loop.State().View().Reservations()
+	i := slices.IndexFunc(all, func(r *state.Reservation) bool { return job != nil && r.For(job) })
+	if i < 0 {
 		return nil
 	}
-	view := &client.Reservation{Start: client.At(r.Start)}
-	for i := range r.Holds {
-		view.Nodes = append(view.Nodes, r.Holds[i].Node)
+	view := &client.Reservation{Start: client.At(all[i].Start)}
+	told := map[string]bool{}
+	for k := range all[i].Holds {
+		if node := all[i].Holds[k].Node; !told[node] {
+			told[node] = true
+			view.Nodes = append(view.Nodes, node)
+		}
 	}
 	return view
 }

@@ -33,3 +33,25 @@ func TestReservationIsTold(t *testing.T) {
 		}
 	}
 }
+
+// A gang that waits is told what is kept for it, whichever member asks, and starts
+// there.
+func TestReservationOfGangIsTold(t *testing.T) {
+	w := serve(t, folder(t), nil)
+	w.join("c", nodes("n", 2, "4"))
+	first := job("first", "2")
+	first.RunTime = "1h"
+	w.until(w.submit(first)[0].ID, client.Running)
+	members := w.submit(gangOf("g", 2, 0, nil, job("", "4"))...)
+	for _, m := range members {
+		eventually(t, "a reservation", func() bool { r := w.job(m.ID).Reserved; return r != nil && len(r.Nodes) == 2 })
+		if r := w.job(m.ID).Reserved; !r.Start.Equal(w.job("first").Placed.Add(3600e9)) {
+			t.Errorf("%s: reserved %+v, expected from when the first job ends", m.Name, r)
+		}
+	}
+	small := w.submit(job("small", "1"))[0].ID
+	eventually(t, "one to be behind", func() bool {
+		why, err := w.Why(t.Context(), small)
+		return err == nil && why.Behind != nil && slices.Equal(why.Behind.Jobs, []string{members[0].Name})
+	})
+}

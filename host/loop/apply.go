@@ -27,14 +27,13 @@ func (l *Loop) Apply(ev poise.Event) error {
 	if _, ok := ev.Body.(poise.JobPlaced); ok {
 		l.hungry.fresh = true
 	}
-	if b, ok := ev.Body.(poise.GangPlaced); ok {
+	switch b := ev.Body.(type) {
+	case poise.GangPlaced:
 		l.hungry.fresh = true
 		for i := range b.Placements {
+			delete(l.reserved.refused, b.Placements[i].Job)
 			l.deadlines.set(b.Placements[i].Job, l.state.Job(b.Placements[i].Job))
 		}
-		return l.regroup(gang)
-	}
-	switch b := ev.Body.(type) {
 	case poise.JobHeld:
 		l.unlist(l.state.Job(b.Job))
 	case poise.JobReleased:

@@ -14,7 +14,7 @@ import (
 // in each pool.
 func Bars(s *state.State, snap *state.Snapshot, j *state.Job, now poise.Time) []sched.Bar {
 	bars := pooled(s, snap, j)
-	if b := sched.NewReserved(snap, Asks(s, j), now); b != nil {
+	if b := sched.NewReserved(snap, j, now); b != nil {
 		bars = append(bars, b)
 	}
 	return bars

@@ -35,11 +35,7 @@ func (l *Loop) Basis(w *Work, d *poise.Decision) *Basis {
 
 // Bars gives what kept the job off nodes beside its policy, for one goroutine.
 func (b *Basis) Bars() []sched.Bar {
-	asks := &b.Job
-	if b.Members != nil {
-		asks = state.Sum(b.Members)
-	}
-	if r := sched.NewReserved(b.Snap, asks, b.now); r != nil {
+	if r := sched.NewReserved(b.Snap, &b.Job, b.now); r != nil {
 		return append(slices.Clip(b.pooled), r)
 	}
 	return b.pooled

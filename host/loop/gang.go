@@ -123,6 +123,20 @@ func (w *Work) planGang(pass sched.Pass) {
 	w.decision = w.plan.Decision
 }
 
+// overtakenGang is overtaken for a gang.
+func (l *Loop) overtakenGang(w *Work, j *state.Job, now poise.Time) bool {
+	view := l.state.View()
+	bars, rows := pooled(l.state, view, j), make([]uint32, len(w.members))
+	for i := range w.plan.Members {
+		row, ok := l.state.Row(w.plan.Members[i].Node)
+		if !ok || !l.unchanged(w, row) || barred(bars, row) {
+			return true
+		}
+		rows[i] = row
+	}
+	return sched.GangDelays(view, w.members, w.plan.Members, rows, now)
+}
+
 // TryGang plans a gang that is not queued, as Try does a job.
 func (l *Loop) TryGang(members []*state.Job, now poise.Time, detail sched.Detail) (sched.GangPlan, error) {
 	lane, err := l.laneOf(members[0])

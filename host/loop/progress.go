@@ -6,6 +6,7 @@ import (
 
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
+	"github.com/poise-sched/poise/host/sched"
 )
 
 // Progress is what a Loop knows beside its State: what was tried and is not to be
@@ -87,9 +88,10 @@ func (h *hungry) clone() hungry {
 
 func (r *reserved) clone() reserved {
 	c := *r
-	c.horizon, c.refused = nil, make(map[poise.JobID]map[uint32]uint64, len(r.refused))
+	c.horizon, c.refused = nil, make(map[poise.JobID]map[sched.RefusedRow]uint64, len(r.refused))
 	for id, rows := range r.refused {
 		c.refused[id] = maps.Clone(rows)
 	}
+	c.again = slices.Clone(r.again)
 	return c
 }

@@ -17,11 +17,14 @@ type reserved struct {
 	waits   bool       // patient is set
 	// refused are the rows that a job's policy kept it off though it fits there, by
 	// what their nodes said of themselves.
-	refused map[poise.JobID]map[uint32]uint64
+	refused map[poise.JobID]map[sched.RefusedRow]uint64
+
+	rest  poise.Time    // nothing is looked for for a gang before
+	again []poise.JobID // first members of gangs that are tried then
 }
 
 func newReserved() reserved {
-	return reserved{horizon: sched.NewHorizon(), refused: map[poise.JobID]map[uint32]uint64{}}
+	return reserved{horizon: sched.NewHorizon(), refused: map[poise.JobID]map[sched.RefusedRow]uint64{}}
 }
 
 // UseReservations changes for how many jobs nodes are kept, and after how long a
@@ -60,11 +63,13 @@ func (l *Loop) reserve(w *Work, j *state.Job, d *poise.Decision, now poise.Time)
 	switch {
 	case own >= 0 && len(l.state.Yielding(all[own].Job)) > 0:
 		return nil, true // until those have ended that make room for it
-	case !blocked(j, d) || !l.state.Alone(j) || own-claims >= l.settings.Reservations || l.settings.Reservations == 0:
+	case !blocked(j, d) || own-claims >= l.settings.Reservations || l.settings.Reservations == 0:
 		if own < 0 {
 			return nil, false
 		}
 		return []poise.Body{poise.ReservationEnded{Job: all[own].Job}}, false
+	case w.members != nil && l.restsGang(j, now):
+		return nil, own >= 0
 	case own >= 0:
 		return l.renew(w, j, own, now)
 	}
@@ -83,15 +88,34 @@ func (l *Loop) reserve(w *Work, j *state.Job, d *poise.Decision, now poise.Time)
 		events = append(events, poise.ReservationEnded{Job: all[i].Job})
 		all = slices.Delete(slices.Clone(all), i, i+1)
 	}
-	start, ok := l.reserved.horizon.Earliest(l.state.View(), j, now, all, l.avoid(j))
+	best, ok := l.earliest(w, j, now, all)
 	if !ok {
 		return nil, false
 	}
-	return append(events, l.made(j, start)), true
+	return append(events, best.made(j)), true
 }
 
-func (l *Loop) made(j *state.Job, start sched.Start) poise.Body {
-	return poise.ReservationMade{Job: j.ID, Nodes: []string{l.state.View().Name(start.Row)}, Start: start.At}
+// start is where and when a job could start, or a gang.
+type start struct {
+	sched.Start          // without a row for a gang
+	nodes       []string // by member
+}
+
+func (s *start) made(j *state.Job) poise.Body {
+	return poise.ReservationMade{Job: j.ID, Nodes: s.nodes, Start: s.At}
+}
+
+// earliest gives the first start of a job, or of the gang that waits with it, beside
+// what reservations claim.
+func (l *Loop) earliest(w *Work, j *state.Job, now poise.Time, claims []*state.Reservation) (start, bool) {
+	if w.members != nil {
+		return l.earliestGang(w, j, now, claims)
+	}
+	s, ok := l.reserved.horizon.Earliest(l.state.View(), j, now, claims, l.avoid(j))
+	if !ok {
+		return start{}, false
+	}
+	return start{s, []string{l.state.View().Name(s.Row)}}, true
 }
 
 // avoid says which rows are nothing to a job: its tenant may hold no more there,
@@ -100,7 +124,7 @@ func (l *Loop) avoid(j *state.Job) func(row uint32) bool {
 	view := l.state.View()
 	bars, refused := pooled(l.state, view, j), l.reserved.refused[j.ID]
 	return func(row uint32) bool {
-		described, ok := refused[row]
+		described, ok := refused[sched.RefusedRow{Shape: j.Shape.ID, Row: row}]
 		return ok && described == view.Described(row) || barred(bars, row)
 	}
 }
@@ -146,16 +170,10 @@ func (l *Loop) behind(item *queue.Item, tenant poise.TenantID, all []*state.Rese
 func (l *Loop) renew(w *Work, j *state.Job, own int, now poise.Time) (events []poise.Body, has bool) {
 	view := l.state.View()
 	all := view.Reservations()
-	r, h := all[own], l.reserved.horizon
-	have, held := sched.Start{}, false
-	if row, there := r.Holds[0].Row(view); there && !l.avoid(j)(row) {
-		have, held = h.On(view, j, row, now, all[:own])
-		if held && have.Now {
-			if !l.keptOff(w, j, row, now) {
-				return nil, true // others are in the way that it will not wait for long
-			}
-			held = false
-		}
+	r := all[own]
+	have, held := l.have(w, j, r, now, all[:own])
+	if held && have.Now {
+		return nil, true // others are in the way that it will not wait for long
 	}
 	due := r.Start != 0 && r.Start <= now
 	switch {
@@ -172,14 +190,34 @@ func (l *Loop) renew(w *Work, j *state.Job, own int, now poise.Time) (events []p
 	if held {
 		claims = append(slices.Clone(claims), all[own+1:]...)
 	}
-	best, ok := h.Earliest(view, j, now, claims, l.avoid(j))
+	best, ok := l.earliest(w, j, now, claims)
 	switch {
-	case held && (!ok || !best.Before(&have) || due && best.Row == have.Row):
+	case held && (!ok || !best.Before(&have) || due && l.keeps(r, best.nodes)):
 		return nil, true
 	case !ok:
 		return []poise.Body{poise.ReservationEnded{Job: r.Job}}, false
 	}
-	return []poise.Body{l.made(j, best)}, true
+	return []poise.Body{best.made(j)}, true
+}
+
+// have gives from when on a job could start where something is kept for it, beside
+// those that go before it; false where it cannot.
+func (l *Loop) have(w *Work, j *state.Job, r *state.Reservation, now poise.Time, before []*state.Reservation) (sched.Start, bool) {
+	if w.members != nil {
+		return l.haveGang(w, j, r, now, before)
+	}
+	view := l.state.View()
+	row, there := r.Holds[0].Row(view)
+	if !there || l.avoid(j)(row) {
+		return sched.Start{}, false
+	}
+	have, held := l.reserved.horizon.On(view, j, row, now, before)
+	return have, held && !(have.Now && l.keptOff(w, j, row, now))
+}
+
+// keeps says whether a reservation is for these nodes.
+func (l *Loop) keeps(r *state.Reservation, nodes []string) bool {
+	return slices.EqualFunc(r.Holds, nodes, func(h state.Hold, node string) bool { return h.Node == node })
 }
 
 // keptOff says whether it is its policy that keeps a job off its row, on which it
@@ -189,11 +227,16 @@ func (l *Loop) keptOff(w *Work, j *state.Job, row uint32, now poise.Time) bool {
 	if int(row) >= w.snap.Rows() || w.snap.RowVersion(row) != view.RowVersion(row) || barred(Bars(l.state, view, j, now), row) {
 		return false
 	}
-	if l.reserved.refused[j.ID] == nil {
-		l.reserved.refused[j.ID] = map[uint32]uint64{}
-	}
-	l.reserved.refused[j.ID][row] = view.Described(row)
+	l.refuse(j, sched.RefusedRow{Shape: j.Shape.ID, Row: row})
 	return true
+}
+
+// refuse takes down that a job's policy keeps it off a row, or a member of its gang.
+func (l *Loop) refuse(j *state.Job, row sched.RefusedRow) {
+	if l.reserved.refused[j.ID] == nil {
+		l.reserved.refused[j.ID] = map[sched.RefusedRow]uint64{}
+	}
+	l.reserved.refused[j.ID][row] = l.state.View().Described(row.Row)
 }
 
 // park has the queue keep a job that could not be placed. One that has a
@@ -218,6 +261,7 @@ func (l *Loop) park(of *list, w *Work, j *state.Job, d *poise.Decision, has bool
 // long enough to have something reserved.
 func (l *Loop) tryReserved(now poise.Time) {
 	r := &l.reserved
+	l.tryGangs(now)
 	r.tried = min(r.tried, now) // the clock was set back
 	for _, each := range l.state.View().Reservations() {
 		if of := l.lists[each.Tenant]; of != nil && each.Start > r.tried && each.Start <= now {
@@ -236,6 +280,9 @@ func (l *Loop) tryReserved(now poise.Time) {
 // nextReserved is the next time at which tryReserved has something to do.
 func (l *Loop) nextReserved(now poise.Time) (at poise.Time, ok bool) {
 	at, ok = l.reserved.patient, l.reserved.waits && l.reserved.patient > now
+	if rest := l.reserved.rest; len(l.reserved.again) > 0 && rest > now && (!ok || rest < at) {
+		at, ok = rest, true
+	}
 	for _, each := range l.state.View().Reservations() {
 		if each.Start > now && (!ok || each.Start < at) {
 			at, ok = each.Start, true
@@ -292,7 +339,12 @@ func (l *Loop) onReserved(id poise.JobID) bool {
 		return false
 	}
 	row, ok := j.Task().Row(view)
-	return ok && l.reservedNode(view.Name(row))
+	return ok && slices.ContainsFunc(view.Reservations(), func(r *state.Reservation) bool {
+		for range r.On(view, row) {
+			return true
+		}
+		return false
+	})
 }
 
 func (l *Loop) reservedNode(name string) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -87,14 +88,24 @@ func (p *plant) pass() {
 			p.note(body)
 			p.apply(body)
 		}
-		if d := &s.Decision; d.Verdict == poise.Placed {
-			p.apply(poise.JobPlaced{Placement: poise.Placement{Job: d.Job, Node: d.Node, Devices: d.Devices}})
-			p.started[d.Job] = p.now
-			p.log = append(p.log, fmt.Sprintf("%d %s on %s", p.now, d.Job, d.Node))
-			if runs := p.lasts[d.Job]; runs > 0 {
-				p.ends = append(p.ends, taskEnd{p.now + poise.Time(runs), d.Job})
+		switch b := s.Commit().(type) {
+		case poise.JobPlaced:
+			p.apply(b)
+			p.begun(b.Placement)
+		case poise.GangPlaced:
+			p.apply(b)
+			for _, each := range b.Placements {
+				p.begun(each)
 			}
 		}
+	}
+}
+
+func (p *plant) begun(at poise.Placement) {
+	p.started[at.Job] = p.now
+	p.log = append(p.log, fmt.Sprintf("%d %s on %s", p.now, at.Job, at.Node))
+	if runs := p.lasts[at.Job]; runs > 0 {
+		p.ends = append(p.ends, taskEnd{p.now + poise.Time(runs), at.Job})
 	}
 }
 
@@ -102,8 +113,8 @@ func (p *plant) note(body poise.Body) {
 	switch b := body.(type) {
 	case poise.ReservationMade:
 		p.made++
-		p.log = append(p.log, fmt.Sprintf("%d %s has %s from %d", p.now, b.Job, b.Nodes[0], b.Start))
-		if r := p.loop.State().View().Reservation(b.Job); r != nil && r.Start == b.Start && r.Holds[0].Node == b.Nodes[0] {
+		p.log = append(p.log, fmt.Sprintf("%d %s has %s from %d", p.now, b.Job, strings.Join(b.Nodes, " "), b.Start))
+		if r := p.loop.State().View().Reservation(b.Job); r != nil && r.Start == b.Start && p.loop.keeps(r, b.Nodes) {
 			p.t.Fatalf("%+v is written though nothing changed", b)
 		}
 		if told, ok := p.told[b.Job]; !ok || orNever(b.Start) < told {

@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write the transcripts of the scenes ane
 //	reservations N
 //	node NAME CORES
 //	job NAME AT CORES DECLARED RUNS   the run time that it declares, 0 = none, and that it has
+//	gang NAME AT CORES DECLARED RUNS SIZE   as many jobs NAME/0, NAME/1, … that start together
 func TestScenes(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.scene"))
 	if err != nil || len(paths) == 0 {
@@ -55,8 +56,8 @@ func playScene(t *testing.T, text string) []byte {
 	reservations := 0
 	for line := range strings.Lines(text) {
 		var kind, name string
-		var at, cores, declared, runs int64
-		if n, _ := fmt.Sscan(line, &kind, &name, &at, &cores, &declared, &runs); n == 0 {
+		var at, cores, declared, runs, size int64
+		if n, _ := fmt.Sscan(line, &kind, &name, &at, &cores, &declared, &runs, &size); n == 0 {
 			continue
 		}
 		switch kind {
@@ -66,8 +67,10 @@ func playScene(t *testing.T, text string) []byte {
 			nodes = append(nodes, cpuNode(name, at))
 		case "job":
 			jobs = append(jobs, cpuTask(name, poise.Time(at), cores, poise.Span(declared), poise.Span(runs)))
+		case "gang":
+			jobs = append(jobs, gangTasks(cpuTask(name, poise.Time(at), cores, poise.Span(declared), poise.Span(runs)), int32(size), 0, nil)...)
 		default:
-			t.Fatalf("%q: expected reservations, node or job", line)
+			t.Fatalf("%q: expected reservations, node, job or gang", line)
 		}
 	}
 	p := newPlant(t, reservations, nodes...)

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"slices"
-
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/sched"
@@ -187,13 +185,9 @@ func (l *Loop) overtaken(w *Work, j *state.Job, now poise.Time) bool {
 	if !w.Away {
 		return false
 	}
-	bars := Bars(l.state, l.state.View(), j, now)
-	changed := func(node string) bool {
-		row, ok := l.state.Row(node)
-		return !ok || int(row) >= w.snap.Rows() || l.state.View().RowVersion(row) != w.snap.RowVersion(row) || barred(bars, row)
+	if w.members != nil {
+		return l.overtakenGang(w, j, now)
 	}
-	if w.members == nil {
-		return changed(w.decision.Node)
-	}
-	return slices.ContainsFunc(w.plan.Members, func(d poise.Decision) bool { return changed(d.Node) })
+	row, ok := l.state.Row(w.decision.Node)
+	return !ok || !l.unchanged(w, row) || barred(Bars(l.state, l.state.View(), j, now), row)
 }

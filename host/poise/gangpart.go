@@ -13,6 +13,7 @@ type GangPart struct {
 	Fitted   int32  // members that had a place before this one
 	Topology string `json:",omitempty"` // mode and key, "" = none
 	Domain   string `json:",omitempty"` // that this member went to
+	Held     bool   `json:",omitempty"` // it went to the node that was kept for it
 }
 
 // String says how far a gang came that was not placed.

@@ -16,6 +16,9 @@ func writeGang(b *strings.Builder, job *state.Job, d *poise.Decision) {
 		if d.Gang.Domain != "" {
 			fmt.Fprintf(b, " (%s: %s)", plain(d.Gang.Topology), plain(d.Gang.Domain))
 		}
+		if d.Gang.Held {
+			b.WriteString(", which was kept for it")
+		}
 		fmt.Fprintf(b, ": %d of %s can hold it now\n", d.Fitting, nodes(d.Nodes))
 		return
 	case poise.NeverFits:
@@ -23,7 +26,7 @@ func writeGang(b *strings.Builder, job *state.Job, d *poise.Decision) {
 	case poise.BehindOthers:
 		b.WriteString("waits: behind others; what could hold the gang now is kept for jobs that go before\n")
 	default:
-		b.WriteString("waits: the gang fits, but not now; nothing is held for it\n")
+		b.WriteString("waits: the gang fits, but not now\n")
 	}
 	fmt.Fprintf(b, "  %s\n", plain(d.Gang.String()))
 	writeCause(b, job, d)

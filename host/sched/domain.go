@@ -185,9 +185,10 @@ func (p *Pipeline) packInto(snap *state.Snapshot, members []*state.Job, order []
 	best, most, least := -1, -1, 0.0
 	for at := range d.names {
 		trial := p.Trial(snap)
+		trial.Begin(pass.Now)
 		fitted, loss := 0, 0.0
 		for _, i := range order {
-			r, row, ok, err := p.among(trial.View(), members[i], rows[at], pass)
+			r, row, ok, err := p.among(trial.View(), members[i], rows[at], MemberBars(pass.Bars, trial, members[i]))
 			use.add(p.use())
 			if err != nil {
 				return best, nil, err
@@ -211,12 +212,12 @@ func (p *Pipeline) packInto(snap *state.Snapshot, members []*state.Job, order []
 }
 
 // among gives the best of some rows for a job, and false where none is a candidate.
-func (p *Pipeline) among(snap *state.Snapshot, job *state.Job, rows []uint32, pass *Pass) (r *ranking, best uint32, ok bool, err error) {
+func (p *Pipeline) among(snap *state.Snapshot, job *state.Job, rows []uint32, bars []Bar) (r *ranking, best uint32, ok bool, err error) {
 	r, _, err = p.catchUp(snap, job)
 	if err != nil {
 		return nil, 0, false, err
 	}
-	p.bar(r, pass.Bars)
+	p.bar(r, bars)
 	prefix := hashPrefix(p.policy.Seed, job.ID)
 	before := func(a, b uint32) bool {
 		if p.policy.Ties == Seeded && r.equal(a, b) {

@@ -14,14 +14,31 @@ type GangPlan struct {
 	// that of the member that did not fit, under the name of the first.
 	Decision poise.Decision
 	Members  []poise.Decision // by index, of all that start; nil unless placed
+	// Refused are, where it is not placed, rows that have room now for members of a
+	// shape, and that the policy keeps them off, as far as it was asked.
+	Refused []RefusedRow
 }
+
+// RefusedRow is a row that a policy keeps the jobs of a shape off.
+type RefusedRow struct{ Shape, Row uint32 }
 
 // PlanGang decides where the members of one gang that start together go, on a Trial
 // of the snapshot: the largest request first, then by index, each through the same
-// steps as a single job. They are given by index. Nothing is held whatever comes of
+// steps as a single job. They are given by index. Where this fails and the time has come
+// of the nodes that are kept for the gang, they go there. Nothing is held whatever comes of
 // it. Errors and failure rules are those of Plan, for the gang as a whole.
 func (p *Pipeline) PlanGang(snap *state.Snapshot, members []*state.Job, pass Pass) (GangPlan, error) {
 	plan, err := p.planGang(snap, members, &pass)
+	if err == nil && plan.Members == nil {
+		var held GangPlan
+		held, err = p.planHeld(snap, members, &pass, plan.Decision.Plugins)
+		switch {
+		case err != nil, held.Members != nil:
+			plan = held
+		case held.Decision.Job != "":
+			plan.Decision.Plugins, plan.Refused = held.Decision.Plugins, append(plan.Refused, held.Refused...)
+		}
+	}
 	if err == nil || p.policy.OnFailure == Abort {
 		return plan, err
 	}
@@ -95,12 +112,12 @@ func (p *Pipeline) planGang(snap *state.Snapshot, members []*state.Job, pass *Pa
 	order := gangOrder(members)
 	var use gangUse
 	if topology == nil {
-		return p.planMembers(snap, members, order, pass, nil, use)
+		return p.planMembers(snap, members, order, pass, nil, use, nil)
 	}
 	domains := NewDomains(snap, topology)
 	if topology.Mode == poise.TopologySpread {
 		domains.eligible(snap, members)
-		return p.planMembers(snap, members, order, pass, domains, use)
+		return p.planMembers(snap, members, order, pass, domains, use, nil)
 	}
 	best, more, err := p.packInto(snap, members, order, pass, domains, &use)
 	if err != nil {
@@ -109,7 +126,7 @@ func (p *Pipeline) planGang(snap *state.Snapshot, members []*state.Job, pass *Pa
 		return GangPlan{Decision: d}, err
 	}
 	domains.only(best)
-	plan, err := p.planMembers(snap, members, order, pass, domains, use)
+	plan, err := p.planMembers(snap, members, order, pass, domains, use, nil)
 	if d := &plan.Decision; err == nil && d.Verdict != poise.Placed {
 		for _, reason := range more { // what could help in another domain helps as well
 			if !slices.Contains(d.Reasons, reason) {
@@ -120,22 +137,26 @@ func (p *Pipeline) planGang(snap *state.Snapshot, members []*state.Job, pass *Pa
 	return plan, err
 }
 
-// planMembers places the members one after the other. What plugins used before, and
+// planMembers places the members one after the other, each on its row where these are
+// given. What plugins used before, and
 // where a member has no place what they used for those that had one, is with the
 // first decision or with the only one.
-func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, domains *Domains, before gangUse) (GangPlan, error) {
+func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order []int, pass *Pass, domains *Domains, before gangUse, rows []uint32) (GangPlan, error) {
 	trial := p.Trial(snap)
+	trial.Begin(pass.Now)
 	plan := GangPlan{Members: make([]poise.Decision, len(members))}
 	each := *pass
-	if domains != nil {
-		each.Bars = append(slices.Clip(pass.Bars), domains)
-	}
 	for n, i := range order {
 		j := members[i]
+		if rows != nil {
+			each.On = &rows[i]
+		} else if each.Bars = MemberBars(pass.Bars, trial, j); domains != nil {
+			each.Bars = append(slices.Clip(each.Bars), domains)
+		}
 		d, err := p.plan(trial.View(), j, &each)
 		d.Plugins = p.use()
 		d.Gang = partOf(j)
-		d.Gang.Fitted = int32(n)
+		d.Gang.Fitted, d.Gang.Held = int32(n), rows != nil
 		if n == 0 && before != nil {
 			before.add(d.Plugins)
 			d.Plugins = before
@@ -155,7 +176,7 @@ func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order
 					d.Verdict = poise.FitsNotNow
 				}
 			}
-			return GangPlan{Decision: d}, err
+			return GangPlan{Decision: d, Refused: p.refused(members, order[:n+1])}, err
 		}
 		row := p.chosen
 		if domains != nil {
@@ -174,6 +195,31 @@ func (p *Pipeline) planMembers(snap *state.Snapshot, members []*state.Job, order
 // Trial forks a snapshot for tentative placements that the pipeline may be asked
 // about: its caches follow.
 func (p *Pipeline) Trial(snap *state.Snapshot) *state.Trial { return state.NewTrial(snap, p.tentative) }
+
+// refused gives the rows that the policy keeps members off that it was asked about.
+func (p *Pipeline) refused(members []*state.Job, asked []int) (all []RefusedRow) {
+	if len(p.policy.Filters) == 0 {
+		return nil
+	}
+	var last *state.Shape
+	for _, i := range asked {
+		shape := members[i].Shape
+		if shape == last {
+			continue
+		}
+		last = shape
+		r := p.cache.byKey[cacheKey{shape.ID, p.Key(members[i])}]
+		if r == nil {
+			continue
+		}
+		for row := range r.rows {
+			if e := &r.rows[row]; e.known && e.native && e.reason != 0 {
+				all = append(all, RefusedRow{shape.ID, uint32(row)})
+			}
+		}
+	}
+	return all
+}
 
 // moreReasons adds why the nodes refuse the shapes of members that had a place: with
 // room for them elsewhere, the one that did not fit might.

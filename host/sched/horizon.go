@@ -122,17 +122,15 @@ func (h *Horizon) beside(snap *state.Snapshot, job *state.Job, row uint32, now p
 	h.line.reset(&o.fit, snap, row, now, claims)
 	at := h.line.earliest(now, job.RunTime)
 	if at == never {
-		return Start{Row: row, Misses: max(plain.Misses, o.misses(row), 1)}
+		return Start{Row: row, Misses: max(plain.Misses, o.fit.misses(o.snap, row), 1)}
 	}
 	return Start{Row: row, At: max(at, now+1)}
 }
 
 func claimed(snap *state.Snapshot, row uint32, claims []*state.Reservation) bool {
 	for _, r := range claims {
-		for i := range r.Holds {
-			if at, ok := r.Holds[i].Row(snap); ok && at == row {
-				return true
-			}
+		for range r.On(snap, row) {
+			return true
 		}
 	}
 	return false
@@ -229,20 +227,20 @@ func (o *outlook) look(row uint32, now poise.Time, line *timeline) {
 		e.kind = timed
 		return
 	}
-	e.kind, e.at, e.misses = untimed, 0, o.misses(row)
+	e.kind, e.at, e.misses = untimed, 0, o.fit.misses(o.snap, row)
 }
 
 // misses is the largest part of the request that the row has not idle now.
-func (o *outlook) misses(row uint32) float64 {
+func (f *fit) misses(snap *state.Snapshot, row uint32) float64 {
 	worst := 0.0
 	consider := func(ask, have int64) {
 		worst = max(worst, float64(ask-min(have, ask))/float64(ask))
 	}
-	for i := range o.fit.Dims {
-		consider(o.fit.Dims[i].Amount, o.snap.Idle(row, o.fit.Dims[i].Dim))
+	for i := range f.Dims {
+		consider(f.Dims[i].Amount, snap.Idle(row, f.Dims[i].Dim))
 	}
-	if ask := &o.fit.shape.Request.Device; ask.Count > 0 {
-		consider(ask.Total(), deviceRoom(o.snap.Free(row), ask))
+	if ask := &f.shape.Request.Device; ask.Count > 0 {
+		consider(ask.Total(), deviceRoom(snap.Free(row), ask))
 	}
 	return worst
 }

@@ -11,6 +11,7 @@ type Pass struct {
 	Now    poise.Time // recorded with the decision
 	Detail Detail
 	Bars   []Bar
+	On     *uint32 // the row that the job goes to, whatever bars say, if the policy keeps it; nil = any
 }
 
 // Bar keeps one job off rows that the filters keep for every job of its shape:

@@ -140,7 +140,15 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, pass *Pass) (poise
 	if err != nil {
 		return d, err
 	}
-	p.bar(r, pass.Bars)
+	bars := pass.Bars
+	if pass.On != nil {
+		bars = nil
+	}
+	p.bar(r, bars)
+	if pass.On != nil && !r.candidate(*pass.On) {
+		d.Verdict, d.Reasons = poise.FitsNotNow, []poise.Reason{r.rows[*pass.On].reason}
+		return d, nil
+	}
 	d.Looked, d.Fitting = looked, r.fitting-len(p.barred.rows)
 	if d.Fitting == 0 || pass.Detail != Brief {
 		r.settle(snap)
@@ -151,7 +159,11 @@ func (p *Pipeline) plan(snap *state.Snapshot, job *state.Job, pass *Pass) (poise
 			d.Quota = p.barred.miss()
 		}
 	} else {
-		row = p.pick(r, job)
+		if pass.On != nil {
+			row = *pass.On
+		} else {
+			row = p.pick(r, job)
+		}
 		p.chosen, d.Node = row, snap.Name(row)
 		d.Devices = p.devices(snap, job, row, r.rows[row].mask)
 	}

@@ -10,7 +10,8 @@ import (
 // Reserved is the Bar of reservations: a job may take a reserved row if it has
 // ended before the reserved job starts, by what both declare, or if the reserved
 // job fits beside it then. A job without a run time never ends. What the job does
-// not ask for it delays nobody in.
+// not ask for it delays nobody in. Members of a gang are asked about one by one, each
+// beside those that have a place already.
 type Reserved struct {
 	snap   *state.Snapshot
 	job    *state.Job
@@ -28,7 +29,7 @@ var (
 )
 
 // NewReserved gives the Bar for a job, nil where nothing is reserved for others.
-// The job may stand for a gang, with what all its members ask for.
+// For a gang the job is one of its members, see MemberBars.
 func NewReserved(snap *state.Snapshot, job *state.Job, now poise.Time) *Reserved {
 	all := snap.Reservations()
 	i := slices.IndexFunc(all, func(r *state.Reservation) bool { return r.For(job) })
@@ -44,17 +45,28 @@ func NewReserved(snap *state.Snapshot, job *state.Job, now poise.Time) *Reserved
 	return b
 }
 
+// MemberBars gives the bars for a member of a gang, beside those that are placed on a
+// trial so far.
+func MemberBars(bars []Bar, trial *state.Trial, member *state.Job) []Bar {
+	i := slices.IndexFunc(bars, func(b Bar) bool { _, ok := b.(*Reserved); return ok })
+	if i < 0 {
+		return bars
+	}
+	own := *bars[i].(*Reserved)
+	own.snap, own.job, own.fit = trial.View(), member, fit{}
+	own.fit.resolve(member.Shape, own.snap)
+	bars = slices.Clone(bars)
+	bars[i] = &own
+	return bars
+}
+
 // Rows implements Lister.
 func (b *Reserved) Rows() []uint32 { return claimedRows(b.snap, b.claims) }
 
 func claimedRows(snap *state.Snapshot, claims []*state.Reservation) []uint32 {
 	var rows []uint32
 	for _, r := range claims {
-		for i := range r.Holds {
-			if row, ok := r.Holds[i].Row(snap); ok {
-				rows = append(rows, row)
-			}
-		}
+		rows = append(rows, r.Rows(snap)...)
 	}
 	return rows
 }
@@ -62,10 +74,11 @@ func claimedRows(snap *state.Snapshot, claims []*state.Reservation) []uint32 {
 // Refuses implements Bar. Where the job has a reservation itself, it respects
 // those of all others, so that what they were promised holds; on the row that is
 // reserved for it, once its time has come or where that is not known, only of
-// those that go before it: the first in order is held up by nobody.
+// those that go before it: the first in order is held up by nobody. There are as many
+// places for members of a gang as are kept there.
 func (b *Reserved) Refuses(row uint32) poise.Reason {
 	claims := b.claims
-	if b.own != nil && b.own.Start <= b.now && claimed(b.snap, row, []*state.Reservation{b.own}) {
+	if b.ownPlace(row) {
 		claims = b.before
 	}
 	if !claimed(b.snap, row, claims) {
@@ -76,4 +89,24 @@ func (b *Reserved) Refuses(row uint32) poise.Reason {
 		return poise.NewReason(poise.Reserved, 0)
 	}
 	return 0
+}
+
+// ownPlace says whether the row is kept for the job from now on, or for one more member
+// of its gang.
+func (b *Reserved) ownPlace(row uint32) bool {
+	if b.own == nil || b.own.Start > b.now {
+		return false
+	}
+	places := 0
+	for h := range b.own.On(b.snap, row) {
+		if h.Shape == b.job.Shape {
+			places++
+		}
+	}
+	for l := b.snap.Tasks(row); l != nil && places > 0; l = l.Next {
+		if l.Task.Beside(b.job) && l.Task.Shape == b.job.Shape {
+			places--
+		}
+	}
+	return places > 0
 }

@@ -78,18 +78,20 @@ func (t *timeline) reset(f *fit, snap *state.Snapshot, row uint32, now poise.Tim
 		return 0
 	})
 	for _, r := range claims {
-		for i := range r.Holds {
-			at, ok := r.Holds[i].Row(snap)
-			if !ok || at != row {
-				continue
-			}
-			c := claim{from: max(r.Start, now), shape: r.Holds[i].Shape}
-			if c.to = after(c.from, r.RunTime); r.Start == 0 {
-				c.to = never
-			}
-			t.claims = append(t.claims, c)
+		from, to := spanOf(r, now)
+		for h := range r.On(snap, row) {
+			t.claims = append(t.claims, claim{from: from, to: to, shape: h.Shape})
 		}
 	}
+}
+
+// spanOf gives from when to when a reservation takes what it keeps.
+func spanOf(r *state.Reservation, now poise.Time) (from, to poise.Time) {
+	from = max(r.Start, now)
+	if to = after(from, r.RunTime); r.Start == 0 {
+		to = never
+	}
+	return from, to
 }
 
 // fits says whether a task of the shape fits that runs for so long from a time

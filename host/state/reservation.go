@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -15,7 +17,8 @@ type Reservation struct {
 	Holds   []Hold
 	Start   poise.Time // expected; 0 = not known
 
-	gang string // that the tasks are of, "" = none
+	gang string  // that the tasks are of, "" = none
+	rows []int32 // the Holds, as indexes, by their rows
 }
 
 // Hold is what is kept on one node: room for one task.
@@ -30,6 +33,43 @@ type Hold struct {
 // Row gives the row of the node, false where it has left since.
 func (h *Hold) Row(s *Snapshot) (uint32, bool) {
 	return h.row, s.Present(h.row) && s.Incarnation(h.row) == h.incarnation
+}
+
+// On gives what is kept on a row of a snapshot, unless its node has left since. It
+// costs log2(Holds).
+func (r *Reservation) On(s *Snapshot, row uint32) iter.Seq[*Hold] {
+	first, _ := slices.BinarySearchFunc(r.rows, row, func(i int32, row uint32) int { return cmp.Compare(r.Holds[i].row, row) })
+	return func(yield func(*Hold) bool) {
+		for _, i := range r.rows[first:] {
+			h := &r.Holds[i]
+			if h.row != row {
+				return
+			}
+			if _, there := h.Row(s); there && !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// Rows gives the rows of a snapshot on which something is kept, ascending, each once.
+func (r *Reservation) Rows(s *Snapshot) []uint32 {
+	var rows []uint32
+	for _, i := range r.rows {
+		if row, there := r.Holds[i].Row(s); there && (len(rows) == 0 || rows[len(rows)-1] != row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// keep adds what is kept on one node for each of some tasks.
+func (r *Reservation) keep(holds []Hold) {
+	r.Holds, r.rows = holds, make([]int32, len(holds))
+	for i := range r.rows {
+		r.rows[i] = int32(i)
+	}
+	slices.SortStableFunc(r.rows, func(a, b int32) int { return cmp.Compare(holds[a].row, holds[b].row) })
 }
 
 // Reservations are what is kept for jobs that wait, in the order in which they
@@ -90,24 +130,35 @@ func (s *State) reservation(b *poise.ReservationMade) (*Reservation, error) {
 	if len(b.Nodes) > len(tasks) {
 		return nil, conflict(op(), fmt.Sprintf("%d nodes, expected at most one for each of %d tasks", len(b.Nodes), len(tasks)))
 	}
+	holds := make([]Hold, len(b.Nodes))
 	for i, node := range b.Nodes {
 		row, ok := s.rowOf[node]
 		if !ok {
 			return nil, notFound(op(), fmt.Sprintf("node %q: no such node", node))
 		}
-		r.Holds = append(r.Holds, Hold{Node: node, Shape: tasks[i].Shape, row: row, incarnation: s.live.Incarnation(row)})
+		holds[i] = Hold{Node: node, Shape: tasks[i].Shape, row: row, incarnation: s.live.Incarnation(row)}
 	}
+	r.keep(holds)
 	return r, nil
 }
 
-// newReservation begins a reservation and gives the tasks that it is for.
+// newReservation begins a reservation and gives the tasks that it is for. A gang runs as
+// long as the longest of those that start together.
 func (s *State) newReservation(j *Job, start poise.Time) (*Reservation, []*Job) {
 	r := &Reservation{Job: j.ID, Tenant: j.Tenant, RunTime: j.RunTime, Start: start}
 	if s.Alone(j) {
 		return r, []*Job{j}
 	}
-	r.gang = j.Gang.ID
-	return r, s.GangOf(j).Members()
+	g := s.GangOf(j)
+	r.gang = g.Spec.ID
+	for _, m := range g.Core() {
+		if m.RunTime == 0 {
+			r.RunTime = 0
+			break
+		}
+		r.RunTime = max(r.RunTime, m.RunTime)
+	}
+	return r, g.Members()
 }
 
 func (s *State) endReservation(id poise.JobID) error {
@@ -173,12 +224,14 @@ func (s *State) placeReservations(im *Image) error {
 		if len(e.Holds) == 0 || len(e.Holds) > len(tasks) || e.Start < 0 {
 			return broken("reservation of job %q: %d nodes for %d tasks from %d ms on", e.Job, len(e.Holds), len(tasks), e.Start)
 		}
+		holds := make([]Hold, len(e.Holds))
 		for i, h := range e.Holds {
 			if int(h.Row) >= im.Rows {
 				return broken("reservation of job %q: row %d of %d", e.Job, h.Row, im.Rows)
 			}
-			r.Holds = append(r.Holds, Hold{Node: h.Node, Shape: tasks[i].Shape, row: h.Row, incarnation: h.Incarnation})
+			holds[i] = Hold{Node: h.Node, Shape: tasks[i].Shape, row: h.Row, incarnation: h.Incarnation}
 		}
+		r.keep(holds)
 		s.live.reservations = append(s.live.reservations, r)
 	}
 	return nil

@@ -14,6 +14,7 @@ type Trial struct {
 	tentative *Tentative
 	owned     []bool // by page
 	unused    bool   // nothing is copied yet
+	begin     poise.Time
 }
 
 // Tentative numbers the tentative changes of all trials that one set of caches
@@ -32,7 +33,7 @@ func (t *Tentative) next() uint64 {
 
 // NewTrial forks a snapshot, which must not be a Trial's.
 func NewTrial(base *Snapshot, versions *Tentative) *Trial {
-	t := &Trial{view: *base, tentative: versions, unused: true}
+	t := &Trial{view: *base, tentative: versions, unused: true, begin: base.at}
 	t.view.tried = &tried{}
 	return t
 }
@@ -43,12 +44,16 @@ type tried struct{ rows []uint32 }
 // View is the fork as it is now. It is valid until the next change.
 func (t *Trial) View() *Snapshot { return &t.view }
 
+// Begin has what is placed from now on begin at a time; else it does at that of the
+// snapshot.
+func (t *Trial) Begin(at poise.Time) { t.begin = at }
+
 // Place puts a job on a row, or says why it does not fit there.
 func (t *Trial) Place(j *Job, row uint32, devices []uint16) error {
 	if detail := t.view.misfit(row, j.Shape, devices); detail != "" {
 		return conflict(placeOp(j.ID, t.view.Name(row)), detail)
 	}
-	task := newTask(j, row, t.view.Incarnation(row), devices, t.view.at)
+	task := newTask(j, row, t.view.Incarnation(row), devices, t.begin)
 	hot := t.page(row)
 	t.view.hold(hot, task)
 	hot.version[row&pageMask] = t.tentative.next()

@@ -40,6 +40,7 @@ type GangPart struct {
 	Fitted   int32  `json:"fitted" doc:"Members that had a place before this one"`
 	Topology string `json:"topology,omitempty" example:"pack by rack"`
 	Domain   string `json:"domain,omitempty" doc:"That the member went to"`
+	Held     bool   `json:"held,omitempty" doc:"It went to the node that was kept for it"`
 }
 
 // PluginUse is what one plugin did for one decision.
