@@ -1,7 +1,7 @@
 // Package kube holds Poise's reading of pods and nodes, and where it would put
 // the pods, against kube-scheduler itself. It imports the product and the oracle.
-// Both must name the same nodes for every pod that Poise places at all; a pod on
-// which they once differed is kept in testdata.
+// Both must name the same nodes for every pod that Poise places at all; a question
+// that found a fault is kept in testdata.
 package kube
 
 import (
@@ -152,9 +152,10 @@ func TestSameNodes(t *testing.T) {
 	o := newOracle(t)
 	pairs, by, notPlaced := 0, map[string]int{}, map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		w := oracle.DrawWorld(rt)
+		focus := oracle.DrawFocus(rt)
+		w := oracle.DrawWorld(rt, focus)
 		for i := range podsPerWorld {
-			pod, ok := oracle.DrawPod(rt, fmt.Sprintf("new-%d", i))
+			pod, ok := oracle.DrawPod(rt, fmt.Sprintf("new-%d", i), focus)
 			if !ok {
 				continue
 			}
@@ -210,11 +211,12 @@ func print(t fataler, q *question) string {
 	return string(text)
 }
 
-// TestKept asks again what the two once differed on.
+// TestKept asks again what the two once differed on, in earnest or because a fault
+// was put in to see whether it is found.
 func TestKept(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d questions, %v", len(files), err)
 	}
 	o := newOracle(t)
 	for _, file := range files {

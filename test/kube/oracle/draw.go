@@ -35,6 +35,42 @@ const (
 	maxPods  = 12
 )
 
+// Focus is what the draws are about. Where all is drawn, one predicate hides what
+// another would say.
+type Focus int
+
+const (
+	Everything Focus = iota
+	Affinity         // rules about other pods, nothing else
+	Spread           // spread rules, and what decides on the nodes that they count
+)
+
+// DrawFocus draws one.
+func DrawFocus(t *rapid.T) Focus { return one(t, "focus", Everything, Affinity, Spread) }
+
+// keys and values are those of pods' labels; fewer meet more often.
+func (f Focus) keys() []string {
+	if f == Everything {
+		return podKeys
+	}
+	return podKeys[:1]
+}
+
+func (f Focus) values() []string {
+	if f == Everything {
+		return values
+	}
+	return values[:2]
+}
+
+// spaces are the namespaces of pods; a spread rule counts in one.
+func (f Focus) spaces() []string {
+	if f == Spread {
+		return spaces[:1]
+	}
+	return spaces
+}
+
 // one draws an element.
 func one[T any](t *rapid.T, label string, from ...T) T { return rapid.SampledFrom(from).Draw(t, label) }
 
@@ -45,7 +81,7 @@ func chance(t *rapid.T, label string, n int) bool {
 
 // DrawWorld draws a few nodes and namespaces with pods on them, some of which
 // are over, ending or on nodes that are gone.
-func DrawWorld(t *rapid.T) World {
+func DrawWorld(t *rapid.T, f Focus) World {
 	var w World
 	for _, name := range spaces {
 		labels := map[string]string{v1.LabelMetadataName: name}
@@ -54,11 +90,15 @@ func DrawWorld(t *rapid.T) World {
 		}
 		w.Namespaces = append(w.Namespaces, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
 	}
-	for i := range rapid.IntRange(1, maxNodes).Draw(t, "nodes") {
-		w.Nodes = append(w.Nodes, drawNode(t, fmt.Sprintf("n%d", i)))
+	fewest := 1
+	if f != Everything {
+		fewest = 3
 	}
-	for i := range rapid.IntRange(0, maxPods).Draw(t, "pods") {
-		p, ok := DrawPod(t, fmt.Sprintf("old-%d", i))
+	for i := range rapid.IntRange(fewest, maxNodes).Draw(t, "nodes") {
+		w.Nodes = append(w.Nodes, drawNode(t, fmt.Sprintf("n%d", i), f))
+	}
+	for i := range rapid.IntRange(fewest-1, maxPods).Draw(t, "pods") {
+		p, ok := DrawPod(t, fmt.Sprintf("old-%d", i), f)
 		if !ok {
 			continue
 		}
@@ -74,7 +114,7 @@ func DrawWorld(t *rapid.T) World {
 	return w
 }
 
-func drawNode(t *rapid.T, name string) *v1.Node {
+func drawNode(t *rapid.T, name string, f Focus) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	if !chance(t, "no host name", 6) {
 		n.Labels[v1.LabelHostname] = name
@@ -83,6 +123,13 @@ func drawNode(t *rapid.T, name string) *v1.Node {
 		if !chance(t, "no "+key, 4) {
 			n.Labels[key] = one(t, key, values...)
 		}
+	}
+	if f != Everything {
+		n.Status.Allocatable = v1.ResourceList{v1.ResourcePods: resource.MustParse("110")}
+		if f == Spread && chance(t, "taint", 3) {
+			n.Spec.Taints = []v1.Taint{{Key: "spot", Effect: v1.TaintEffectNoSchedule}}
+		}
+		return n
 	}
 	n.Spec.Unschedulable = chance(t, "unschedulable", 12)
 	for range some(t, "taints", 3, 2) {
@@ -104,28 +151,45 @@ func drawNode(t *rapid.T, name string) *v1.Node {
 
 // DrawPod draws a pod as it is stored; not ok are those that the API server would
 // refuse.
-func DrawPod(t *rapid.T, name string) (*v1.Pod, bool) {
+func DrawPod(t *rapid.T, name string, f Focus) (*v1.Pod, bool) {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: one(t, "namespace", spaces...), UID: types.UID(name),
-		Labels: drawLabels(t, "labels", podKeys),
+		Name: name, Namespace: one(t, "namespace", f.spaces()...), UID: types.UID(name),
+		Labels: drawLabels(t, "labels", f.keys(), f.values()),
 	}}
 	s := &p.Spec
 	s.TerminationGracePeriodSeconds = new(int64(30))
-	drawContainers(t, s)
-	if chance(t, "selects nodes", 5) {
-		s.NodeSelector = drawLabels(t, "node selector", nodeKeys)
-	}
-	s.Affinity = drawAffinity(t)
-	s.Tolerations = drawTolerations(t)
-	s.TopologySpreadConstraints = drawSpread(t)
-	if chance(t, "gated", 20) {
-		s.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+	switch f {
+	case Everything:
+		drawContainers(t, s)
+		if chance(t, "selects nodes", 5) {
+			s.NodeSelector = drawLabels(t, "node selector", nodeKeys, values)
+		}
+		s.Affinity = drawAffinity(t)
+		s.Tolerations = drawTolerations(t)
+		if chance(t, "spreads", 3) {
+			s.TopologySpreadConstraints = drawSpread(t, f)
+		}
+		if chance(t, "gated", 20) {
+			s.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+		}
+	case Affinity:
+		s.Containers = []v1.Container{{Name: "c", Image: "none"}}
+		s.Affinity = drawPodAffinity(t, f)
+	case Spread:
+		s.Containers = []v1.Container{{Name: "c", Image: "none"}}
+		if chance(t, "selects nodes", 3) {
+			s.NodeSelector = drawLabels(t, "node selector", nodeKeys[:1], f.values())
+		}
+		if chance(t, "tolerates", 3) {
+			s.Tolerations = []v1.Toleration{{Key: "spot", Operator: v1.TolerationOpExists}}
+		}
+		s.TopologySpreadConstraints = drawSpread(t, f)
 	}
 	stored, err := Stored(p)
 	return stored, err == nil
 }
 
-func drawLabels(t *rapid.T, label string, keys []string) map[string]string {
+func drawLabels(t *rapid.T, label string, keys, values []string) map[string]string {
 	labels := map[string]string{}
 	for _, key := range keys {
 		if !chance(t, label+" without "+key, 2) {

@@ -11,20 +11,22 @@ import (
 
 // drawAffinity draws what a pod wants of nodes and of other pods, mostly nothing.
 func drawAffinity(t *rapid.T) *v1.Affinity {
-	a := &v1.Affinity{}
+	a := drawPodAffinity(t, Everything)
 	if chance(t, "node affinity", 3) {
 		a.NodeAffinity = drawNodeAffinity(t)
 	}
+	return a
+}
+
+func drawPodAffinity(t *rapid.T, f Focus) *v1.Affinity {
+	a := &v1.Affinity{}
 	if chance(t, "pod affinity", 3) {
-		required, preferred := drawPodTerms(t)
+		required, preferred := drawPodTerms(t, f)
 		a.PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred}
 	}
 	if chance(t, "pod anti-affinity", 3) {
-		required, preferred := drawPodTerms(t)
+		required, preferred := drawPodTerms(t, f)
 		a.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred}
-	}
-	if *a == (v1.Affinity{}) {
-		return nil
 	}
 	return a
 }
@@ -66,24 +68,24 @@ func drawNodeTerm(t *rapid.T) (term v1.NodeSelectorTerm) {
 	return term
 }
 
-func drawPodTerms(t *rapid.T) (required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
+func drawPodTerms(t *rapid.T, f Focus) (required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
 	for range rapid.IntRange(0, 2).Draw(t, "required of pods") {
-		required = append(required, drawPodTerm(t))
+		required = append(required, drawPodTerm(t, f))
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "preferred of pods") {
-		preferred = append(preferred, v1.WeightedPodAffinityTerm{Weight: one(t, "weight", int32(1), 10, 100), PodAffinityTerm: drawPodTerm(t)})
+		preferred = append(preferred, v1.WeightedPodAffinityTerm{Weight: one(t, "weight", int32(1), 10, 100), PodAffinityTerm: drawPodTerm(t, f)})
 	}
 	return required, preferred
 }
 
-func drawPodTerm(t *rapid.T) v1.PodAffinityTerm {
+func drawPodTerm(t *rapid.T, f Focus) v1.PodAffinityTerm {
 	byKeys := chance(t, "label keys", 5)
-	term := v1.PodAffinityTerm{TopologyKey: one(t, "topology", nodeKeys...), LabelSelector: drawPodSelector(t, byKeys)}
+	term := v1.PodAffinityTerm{TopologyKey: one(t, "topology", nodeKeys...), LabelSelector: drawPodSelector(t, f, byKeys)}
 	if chance(t, "namespaces", 3) {
 		term.Namespaces = rapid.SliceOfNDistinct(rapid.SampledFrom(append([]string{"gone"}, spaces...)), 1, 2, rapid.ID).Draw(t, "namespaces")
 	}
 	if chance(t, "namespace selector", 3) {
-		term.NamespaceSelector = drawSelector(t, []string{"team", v1.LabelMetadataName})
+		term.NamespaceSelector = drawSelector(t, []string{"team", v1.LabelMetadataName}, []string{"one", "two", "blue"})
 	}
 	switch {
 	case !byKeys || term.LabelSelector == nil:
@@ -99,28 +101,29 @@ func drawPodTerm(t *rapid.T) v1.PodAffinityTerm {
 // beside them must not.
 const keyed = "tier"
 
-func drawPodSelector(t *rapid.T, byKeys bool) *metav1.LabelSelector {
+func drawPodSelector(t *rapid.T, f Focus, byKeys bool) *metav1.LabelSelector {
+	keys := f.keys()
 	if byKeys {
-		return drawSelector(t, slices.DeleteFunc(slices.Clone(podKeys), func(key string) bool { return key == keyed }))
+		keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == keyed })
 	}
-	return drawSelector(t, podKeys)
+	return drawSelector(t, keys, f.values())
 }
 
 // drawSelector draws nil, which matches nothing, an empty selector, which matches
 // all, or one or two requirements.
-func drawSelector(t *rapid.T, keys []string) *metav1.LabelSelector {
+func drawSelector(t *rapid.T, keys, values []string) *metav1.LabelSelector {
 	if chance(t, "no selector", 8) {
 		return nil
 	}
 	s := &metav1.LabelSelector{}
 	if chance(t, "labels", 2) {
-		s.MatchLabels = map[string]string{one(t, "key", keys...): one(t, "value", append([]string{"one", "blue"}, values...)...)}
+		s.MatchLabels = map[string]string{one(t, "key", keys...): one(t, "value", values...)}
 	}
 	if chance(t, "expressions", 3) {
 		r := metav1.LabelSelectorRequirement{Key: one(t, "key", keys...), Operator: one(t, "operator",
 			metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)}
 		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
-			r.Values = rapid.SliceOfN(rapid.SampledFrom(append([]string{"one", "blue"}, values...)), 1, 2).Draw(t, "values")
+			r.Values = rapid.SliceOfN(rapid.SampledFrom(values), 1, 2).Draw(t, "values")
 		}
 		s.MatchExpressions = []metav1.LabelSelectorRequirement{r}
 	}
@@ -129,16 +132,13 @@ func drawSelector(t *rapid.T, keys []string) *metav1.LabelSelector {
 
 // drawSpread draws constraints with one for a key and kind at most, as the API
 // server wants it.
-func drawSpread(t *rapid.T) (all []v1.TopologySpreadConstraint) {
-	if !chance(t, "spreads", 3) {
-		return nil
-	}
+func drawSpread(t *rapid.T, f Focus) (all []v1.TopologySpreadConstraint) {
 	seen := map[string]bool{}
 	for range rapid.IntRange(1, 2).Draw(t, "constraints") {
 		byKeys := chance(t, "label keys", 4)
 		c := v1.TopologySpreadConstraint{
 			TopologyKey: one(t, "topology", nodeKeys...), MaxSkew: one(t, "skew", int32(1), 2),
-			WhenUnsatisfiable: one(t, "unsatisfiable", v1.DoNotSchedule, v1.ScheduleAnyway), LabelSelector: drawPodSelector(t, byKeys),
+			WhenUnsatisfiable: one(t, "unsatisfiable", v1.DoNotSchedule, v1.ScheduleAnyway), LabelSelector: drawPodSelector(t, f, byKeys),
 		}
 		key := fmt.Sprint(c.TopologyKey, c.WhenUnsatisfiable)
 		if seen[key] {
