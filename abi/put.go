@@ -53,6 +53,9 @@ func (l *Layout) PutWindow(arena []byte, base uint32, first, rows int) {
 	words(arena[l.Out:], at(l.Values), at(l.Masks), uint32(l.Sizes.Rows), 0)
 }
 
+// PutRows changes the number of rows in a table header.
+func (l *Layout) PutRows(arena []byte, rows int) { le.PutUint32(arena[8:], uint32(rows)) }
+
 // PutParams writes the values of the parameters, in declared order.
 func (l *Layout) PutParams(arena []byte, bits []uint64) {
 	for i, v := range bits {

@@ -16,7 +16,7 @@ import (
 const mib = 1 << 20
 
 // putJob writes what a guest sees of the job into b, whose slices are used again.
-func (r *mirror) putJob(b *abi.JobBlock, job *state.Job, seed uint64) {
+func (r *mirror) putJob(b *abi.JobBlock, job *state.Job) {
 	ask := &job.Shape.Request.Device
 	b.DeviceCount, b.DeviceMilli, b.DeviceKind = ask.Count, ask.Milli, r.symbols.id(ask.Kind)
 	b.Selectors = len(job.Shape.Selectors)
@@ -32,12 +32,12 @@ func (r *mirror) putJob(b *abi.JobBlock, job *state.Job, seed uint64) {
 		b.Request = append(b.Request, float64(amount))
 	}
 	for _, field := range r.manifest.JobFields {
-		b.Fields = append(b.Fields, r.jobField(job, field, seed))
+		b.Fields = append(b.Fields, r.jobField(job, field))
 	}
 }
 
 // jobField gives one field.
-func (r *mirror) jobField(job *state.Job, field string, seed uint64) uint64 {
+func (r *mirror) jobField(job *state.Job, field string) uint64 {
 	switch field {
 	case abi.FieldPriority:
 		return uint64(int64(job.Priority))
@@ -48,7 +48,7 @@ func (r *mirror) jobField(job *state.Job, field string, seed uint64) uint64 {
 	case abi.FieldRunTime:
 		return uint64(job.RunTime)
 	case abi.FieldSeed:
-		return seed
+		return jobSeed(job)
 	}
 	if job.Gang != nil { // task_index
 		return uint64(int64(job.Gang.Index))

@@ -26,10 +26,13 @@ type mirror struct {
 	hasDevices bool                      // a column devices is wanted
 	devices    int                       // device slots a row, as many as any node has
 	withSlots  [poise.MaxDevices + 1]int // nodes by their number of devices
-	data       [][]byte
+	data       [][]byte                  // per column
 	stride     []int
-	all        []int // columns
-	moving     []int // columns that change while a node does not describe itself anew
+	records    []byte // the same row by row: a few rows are picked from there
+	record     int    // bytes of a row
+	within     []int  // per column: where it lies in the record
+	all        []int  // columns
+	moving     []int  // columns that change while a node does not describe itself anew
 	seen       []rowSeen
 
 	dimIndex  []int // of dims, in the snapshot's; -1 = not declared
@@ -49,15 +52,15 @@ type rowSeen struct {
 	unnamed   bool // has a text that had no number yet
 	devices   int
 	described uint64
-	capacity  []int64 // per dimension of the plugin
-	allocated []int64
+	allocated []int64 // per dimension of the plugin
+	capacity  []int64
 	tasks     *state.TaskList
 	domain    []uint32 // symbol per key
 }
 
 func newMirror(m *abi.Manifest) *mirror {
 	r := &mirror{manifest: m, columns: m.AllColumns(), dims: m.Dims(), symbols: newSymbolTable()}
-	r.data, r.stride = make([][]byte, len(r.columns)), make([]int, len(r.columns))
+	r.data, r.stride, r.within = make([][]byte, len(r.columns)), make([]int, len(r.columns)), make([]int, len(r.columns))
 	r.dimIndex = make([]int, len(r.dims))
 	for i, c := range r.columns {
 		r.dim = append(r.dim, slices.Index(r.dims, c.Name))
@@ -81,8 +84,11 @@ func (r *mirror) restart(devices int) {
 	for i := range r.domains {
 		r.domains[i] = newDomainCounts(r.manifest.Domains[i])
 	}
+	r.records, r.record = nil, 0
 	for i, c := range r.columns {
 		r.stride[i], r.data[i] = c.Stride(devices), nil
+		r.within[i] = r.record
+		r.record += r.stride[i]
 	}
 	r.changes++
 	r.touched = touched{all: true}
@@ -110,8 +116,8 @@ func (r *mirror) follow(snap *state.Snapshot) {
 	}
 	r.grow(snap.Rows())
 	for _, row := range changes {
-		if n := snap.Devices(row); r.hasDevices && n > r.devices {
-			r.restart(n)
+		if r.hasDevices && snap.Devices(row) > r.devices {
+			r.restart(snap.Devices(row))
 			r.follow(snap)
 			return
 		}
@@ -147,13 +153,15 @@ func (r *mirror) grow(rows int) {
 	for i := range r.data {
 		r.data[i] = append(r.data[i], make([]byte, rows*r.stride[i]-len(r.data[i]))...)
 	}
+	r.records = append(r.records, make([]byte, rows*r.record-len(r.records))...)
 	for len(r.numbers) < rows {
 		r.numbers = append(r.numbers, uint32(len(r.numbers)))
 	}
-	for len(r.seen) < rows {
-		r.seen = append(r.seen, rowSeen{
-			capacity: make([]int64, len(r.dims)), allocated: make([]int64, len(r.dims)), domain: make([]uint32, len(r.domains)),
-		})
+	more, dims, domains := rows-len(r.seen), len(r.dims), len(r.domains)
+	amounts, domain := make([]int64, 2*dims*more), make([]uint32, domains*more)
+	for range more {
+		r.seen = append(r.seen, rowSeen{capacity: amounts[:dims:dims], allocated: amounts[dims : 2*dims : 2*dims], domain: domain[:domains:domains]})
+		amounts, domain = amounts[2*dims:], domain[domains:]
 	}
 }
 
@@ -166,38 +174,45 @@ func (r *mirror) update(snap *state.Snapshot, row uint32) {
 	if r.recount(snap, row, s) {
 		columns = r.all
 	}
+	record := r.records[int(row)*r.record:][:r.record]
 	for _, i := range columns {
-		c := &r.columns[i]
-		b := r.data[i][int(row)*r.stride[i]:][:r.stride[i]]
-		if !s.present {
+		b := record[r.within[i]:][:r.stride[i]]
+		if s.present {
+			r.put(b, snap, row, s, i)
+		} else {
 			clear(b)
-			continue
 		}
-		switch c.Kind {
-		case abi.Capacity:
-			putDouble(b, float64(s.capacity[r.dim[i]]))
-		case abi.Allocated:
-			putDouble(b, float64(s.allocated[r.dim[i]]))
-		case abi.Class:
-			r.putSymbol(b, s, r.symbols.label(snap, row, poise.ClassLabel))
-		case abi.Label:
-			r.putSymbol(b, s, r.symbols.label(snap, row, c.Name))
-		case abi.Devices:
-			clear(b)
-			if snap.Kinds()[snap.Kind(row)] == c.Name {
-				for d, free := range snap.Free(row) {
-					binary.LittleEndian.PutUint16(b[2*d:], free)
-				}
+		copy(r.data[i][int(row)*r.stride[i]:], b)
+	}
+}
+
+// put writes the element of a column.
+func (r *mirror) put(b []byte, snap *state.Snapshot, row uint32, s *rowSeen, i int) {
+	c := &r.columns[i]
+	switch c.Kind {
+	case abi.Capacity:
+		putDouble(b, float64(s.capacity[r.dim[i]]))
+	case abi.Allocated:
+		putDouble(b, float64(s.allocated[r.dim[i]]))
+	case abi.Class:
+		r.putSymbol(b, s, r.symbols.label(snap, row, poise.ClassLabel))
+	case abi.Label:
+		r.putSymbol(b, s, r.symbols.label(snap, row, c.Name))
+	case abi.Devices:
+		clear(b)
+		if snap.Kinds()[snap.Kind(row)] == c.Name {
+			for d, free := range snap.Free(row) {
+				binary.LittleEndian.PutUint16(b[2*d:], free)
 			}
-		case abi.DeviceModel:
-			model := uint32(0)
-			if snap.Kinds()[snap.Kind(row)] == c.Name {
-				model = r.symbols.id(snap.Models()[snap.Model(row)])
-			}
-			r.putSymbol(b, s, model)
-		case abi.RunningTasks:
-			binary.LittleEndian.PutUint32(b, uint32(snap.Running(row)))
 		}
+	case abi.DeviceModel:
+		model := uint32(0)
+		if snap.Kinds()[snap.Kind(row)] == c.Name {
+			model = r.symbols.id(snap.Models()[snap.Model(row)])
+		}
+		r.putSymbol(b, s, model)
+	case abi.RunningTasks:
+		binary.LittleEndian.PutUint32(b, uint32(snap.Running(row)))
 	}
 }
 
@@ -210,8 +225,15 @@ func (r *mirror) putSymbol(b []byte, s *rowSeen, id uint32) {
 // recount replaces what the row has in the sums, and says whether all of its
 // columns are to be written.
 func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) bool {
-	was := *s
 	present := snap.Present(row)
+	if present && s.present && r.started && !s.unnamed && s.described == snap.Described(row) && len(r.domains) == 0 {
+		// As for nearly every change, only what tasks have is another.
+		for d := range r.dims {
+			_, s.allocated[d] = r.amounts(snap, row, d)
+		}
+		return false
+	}
+	was := *s
 	described := present && (!was.present || !r.started || was.described != snap.Described(row))
 	if was.present && (!present || described) {
 		r.fleet.remove(was.capacity)

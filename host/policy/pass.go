@@ -31,7 +31,7 @@ func (g *Guest) begin(snap *state.Snapshot, job *state.Job) {
 	p, m := &g.pass, g.module.Manifest
 	p.number++
 	p.snap, p.job = snap, job
-	g.mirror.putJob(&p.block, job, jobSeed(job))
+	g.mirror.putJob(&p.block, job)
 	p.domains = nil
 	if len(m.Domains) > 0 {
 		p.domains = g.mirror.domainBlocks(job.Tenant)

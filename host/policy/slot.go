@@ -18,6 +18,12 @@ type slot struct {
 	pass   uint64 // the pass that it was set up for
 	stale  bool   // columns hold what an earlier pass left
 
+	// front is the arena up to the columns as a pass finds it, its job aside: what is
+	// the same for many jobs is put together once.
+	front   []byte
+	epoch   uint64 // of the plugin that front is of
+	symbols int    // that were known then
+
 	laid   bool           // the columns of all rows are there
 	tenant poise.TenantID // of the last pass
 }
@@ -147,32 +153,47 @@ func roundUp(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// setUp writes all blocks but table and columns. What an earlier pass left in
-// the arena goes; columns are left to the next lay, which writes over most of
+// setUp writes all blocks but columns and candidate bits. What an earlier pass left
+// in the arena goes; columns are left to the next lay, which writes over most of
 // them.
 func (g *Guest) setUp(s *slot) {
 	arena, l := s.arena(), s.layout
-	columns := l.Values
-	if len(l.Columns) > 0 {
-		columns = l.Columns[0].Offset
+	if symbols := len(g.mirror.symbols.ids); s.front == nil || s.epoch != g.epoch || s.symbols != symbols || len(g.pass.domains) > 0 {
+		s.epoch, s.symbols = g.epoch, symbols
+		g.putFront(s)
 	}
-	clear(arena[:columns])
+	clear(s.front[l.Job:l.Out])
+	l.PutJob(s.front, s.base, &g.pass.block)
+	copy(arena, s.front)
 	clear(arena[l.Values:])
 	if s.stale = true; s.holds() {
 		g.bring(s, arena)
 	}
+	s.pass = g.pass.number
+}
+
+// putFront writes the front of a slot, its job aside.
+func (g *Guest) putFront(s *slot) {
+	l := s.layout
+	columns := l.Values
+	if len(l.Columns) > 0 {
+		columns = l.Columns[0].Offset
+	}
+	if s.front == nil {
+		s.front = make([]byte, columns)
+	}
+	clear(s.front)
+	l.PutTable(s.front, s.base, 0)
 	for i, v := range g.settings {
 		word := v.Bits
 		if v.IsSymbol {
 			word = uint64(g.mirror.symbols.id(v.Symbol))
 		}
-		binary.LittleEndian.PutUint64(arena[s.layout.Params+8*i:], word)
+		binary.LittleEndian.PutUint64(s.front[l.Params+8*i:], word)
 	}
-	s.layout.PutJob(arena, s.base, &g.pass.block)
-	s.layout.PutFleet(arena, s.base, g.mirror.fleet.block())
-	s.layout.PutDomains(arena, s.base, g.pass.domains)
-	s.layout.PutProfile(arena, s.base, &g.profile)
-	s.pass = g.pass.number
+	l.PutFleet(s.front, s.base, g.mirror.fleet.block())
+	l.PutDomains(s.front, s.base, g.pass.domains)
+	l.PutProfile(s.front, s.base, &g.profile)
 }
 
 // discard gives up a slot after a fault, or one that is too small.

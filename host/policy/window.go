@@ -83,7 +83,11 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 	case s.holds():
 		first = l.Sizes.Held
 	}
-	l.PutWindow(arena, s.base, first, w.rows)
+	if s.stale && first == 0 { // the first call of a pass finds the table of setUp
+		l.PutRows(arena, w.rows)
+	} else {
+		l.PutWindow(arena, s.base, first, w.rows)
+	}
 	bits := arena[l.Candidate:][:(w.rows+63)/64*8]
 	clear(bits)
 	if w.dense() {
@@ -119,26 +123,27 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 		case w.block:
 			copy(to, from[int(w.first)*c.Stride:])
 		default:
-			gather(to, from, rows[:w.candidates], c.Stride)
+			gather(to, g.mirror.records[g.mirror.within[i]:], rows[:w.candidates], c.Stride, g.mirror.record)
 		}
 	}
 	s.stale = false
 }
 
-// gather copies the elements of the rows, one after the other.
-func gather(to, from []byte, rows []uint32, stride int) {
+// gather copies the elements of the rows, one after the other, from records of so
+// many bytes.
+func gather(to, from []byte, rows []uint32, stride, record int) {
 	switch stride {
 	case 8:
 		for i, row := range rows {
-			*(*[8]byte)(to[8*i:]) = *(*[8]byte)(from[8*row:])
+			*(*[8]byte)(to[8*i:]) = *(*[8]byte)(from[int(row)*record:])
 		}
 	case 4:
 		for i, row := range rows {
-			*(*[4]byte)(to[4*i:]) = *(*[4]byte)(from[4*row:])
+			*(*[4]byte)(to[4*i:]) = *(*[4]byte)(from[int(row)*record:])
 		}
 	default:
 		for i, row := range rows {
-			copy(to[i*stride:(i+1)*stride], from[int(row)*stride:])
+			copy(to[i*stride:(i+1)*stride], from[int(row)*record:])
 		}
 	}
 }
