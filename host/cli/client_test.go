@@ -221,7 +221,7 @@ func TestWhyAndPlan(t *testing.T) {
 	want := `job big (id id-1) of tenant default, priority 0
   asks for   8 cpu
 
-waits: it fits, but not now; none of 1 node can hold it as things stand
+waits: it fits, but not now; the one node cannot hold it as things stand
 
 refused nodes, by reason
   1  too little idle now: less than 8 cpu

@@ -121,12 +121,12 @@ func nearestText(m *client.Miss) string {
 	if m == nil {
 		return "only a node that is not typical of its class would do"
 	}
-	text := "nearest: node " + m.Node + ": " + string(m.Code)
-	if m.Dim != "" {
-		text += ": " + m.Dim
-	}
+	text := "nearest: node " + m.Node + ": " + m.Code.Text()
 	if m.Ask > m.Have {
 		text += fmt.Sprintf(", %s of %s", resource.Format(m.Dim, m.Have), resource.Format(m.Dim, m.Ask))
+	}
+	if m.Dim != "" {
+		text += " " + m.Dim
 	}
 	if m.Text != "" {
 		text += " (" + m.Text + ")"

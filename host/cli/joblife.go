@@ -228,7 +228,7 @@ func lifeFacts(j *client.Job) []string {
 		}
 	}
 	if o := j.Order; o != nil {
-		order = fmt.Sprintf("%.2f: priority %d and %.2f for its age, then size, then arrival %d", o.Level, o.Priority, o.Age, o.Arrival)
+		order = fmt.Sprintf("%.2f: priority %d and %.2f for its age; then by size, then by arrival, as number %d", o.Level, o.Priority, o.Age, o.Arrival)
 	}
 	var labels []string
 	for _, key := range slices.Sorted(maps.Keys(j.Spec.Labels)) {

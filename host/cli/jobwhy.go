@@ -72,7 +72,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 	job := state.NewJob(&poise.Job{
 		ID: d.Job, Name: w.Job.Name, Tenant: read.Tenant, Priority: read.Priority, Tasks: read.Tasks, RunTime: read.RunTime,
 	}, shape, nil, 0, 0)
-	if w.Like != "" {
+	if w.Job.ID != "" { // the decision may be on one like it, or on its gang
 		job.ID = poise.JobID(w.Job.ID)
 	}
 	if err := report.Why(out, job, d, w.Attempt, w.Job.Attempts); err != nil {
@@ -95,7 +95,7 @@ func printWhy(out io.Writer, w *client.Why) error {
 		_, err = fmt.Fprintf(out, "\nsince then the job waits again: %s\n", cell(w.Job.Reason))
 	case w.Job.State == client.Waiting && d.Verdict != poise.NeverFits:
 		if more, ok := strings.CutPrefix(w.Job.Reason, d.Summary()+"; "); ok {
-			_, err = fmt.Fprintf(out, "\nand: %s\n", cell(more))
+			_, err = fmt.Fprintf(out, "\nbesides: %s\n", cell(more))
 		}
 	}
 	return err

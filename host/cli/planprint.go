@@ -18,7 +18,11 @@ func printPlan(w io.Writer, o *client.Outlook, specs []client.JobSpec) error {
 	}
 	x := &o.Jobs[0]
 	why := client.Why{Job: client.Job{Name: x.Job, Tenant: x.Tenant, State: client.Waiting, Spec: specs[0]}, Decision: x.Decision, At: o.From, Expected: x}
-	return printWhy(w, &why)
+	if err := printWhy(w, &why); err != nil || !x.Start.Equal(o.From) {
+		return err
+	}
+	_, err := fmt.Fprint(w, "\nexpected start: now; a plan submits nothing\n")
+	return err
 }
 
 // printOutlook prints what becomes of several jobs, one a line, and what that

@@ -134,7 +134,7 @@ func (s *transcript) play(t *testing.T) string {
 // verdict, and of much else.
 func TestScenes(t *testing.T) {
 	paths, err := filepath.Glob("testdata/scenes/*.txt")
-	if err != nil || len(paths) < 18 {
+	if err != nil || len(paths) < 31 {
 		t.Fatalf("%d scenes, %v", len(paths), err)
 	}
 	for _, path := range paths {

@@ -44,16 +44,16 @@ func (s *Spec) needsOf() []need {
 	return all
 }
 
-// unmet says why a job can not run any more now that one it comes after has ended
-// in this state, "" where it can.
-func (s *Spec) unmet(id poise.JobID, state string) string {
+// unmet says why a job can not run any more now that one of this name that it comes
+// after has ended in this state, "" where it can.
+func (s *Spec) unmet(id poise.JobID, name, state string) string {
 	switch {
 	case s.Met(id, state == stateSucceeded):
 		return ""
 	case state == stateSucceeded:
-		return fmt.Sprintf("it comes after the failure of job %s, which has succeeded", id)
+		return fmt.Sprintf("it comes after the failure of job %s (id %s), which has succeeded", name, id)
 	}
-	return fmt.Sprintf("it comes after job %s, which is %s", id, state)
+	return fmt.Sprintf("it comes after job %s (id %s), which is %s", name, id, state)
 }
 
 // named are the jobs of a submission by name; an array is all its elements.
@@ -232,4 +232,10 @@ func (c *core) resolve(specs []Spec, n *need, job string) ([]poise.JobID, error)
 }
 
 // comesAfter is the reason of a job that waits for another one to end.
-func comesAfter(id poise.JobID) string { return fmt.Sprintf("comes after job %s", id) }
+func (c *core) comesAfter(id poise.JobID) string {
+	name := "that is gone"
+	if j := c.jobs[id]; j != nil {
+		name = j.row.Name
+	}
+	return fmt.Sprintf("comes after job %s (id %s)", name, id)
+}

@@ -28,7 +28,7 @@ func TestAfter(t *testing.T) {
 	ids := w.submit(after("slow", "200h"), after("next", "1s", "slow"), after("last", "1s", "next", "slow"))
 	w.until(ids[0].ID, client.Running)
 	for _, j := range ids[1:] {
-		if got := w.job(j.ID); got.State != client.Waiting || !strings.Contains(got.Reason, "comes after job "+ids[0].ID) && !strings.Contains(got.Reason, "comes after job "+ids[1].ID) {
+		if got := w.job(j.ID); got.State != client.Waiting || !strings.Contains(got.Reason, "(id "+ids[0].ID+")") && !strings.Contains(got.Reason, "(id "+ids[1].ID+")") {
 			t.Errorf("%s: %s (%s), expected it to wait for another", got.Name, got.State, got.Reason)
 		}
 	}

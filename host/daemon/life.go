@@ -229,7 +229,7 @@ func (c *core) keptBack(live *liveJob) string {
 	case j.Held != "":
 		return "held by " + j.Held
 	case len(j.After) > 0:
-		return comesAfter(j.After[len(j.After)-1])
+		return c.comesAfter(j.After[len(j.After)-1])
 	case j.NotBefore > c.now() && j.Retry != nil:
 		return fmt.Sprintf("retry %d of %d at %s", j.Failures, j.Retry.Limit, timeText(j.NotBefore))
 	}

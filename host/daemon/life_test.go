@@ -83,7 +83,7 @@ func TestDeadlines(t *testing.T) {
 	if got := w.until(ids[1].ID, client.Withdrawn); !strings.HasPrefix(got.Detail, "deadline: it has not started by 20") {
 		t.Errorf("%q, expected the deadline", got.Detail)
 	}
-	if got := w.until(ids[2].ID, client.Withdrawn); !strings.Contains(got.Detail, "comes after job "+ids[1].ID) {
+	if got := w.until(ids[2].ID, client.Withdrawn); !strings.Contains(got.Detail, "comes after job idle (id "+ids[1].ID) {
 		t.Errorf("%q, expected the job that it came after", got.Detail)
 	}
 	got := w.until(ids[0].ID, client.Failed)
@@ -150,7 +150,7 @@ func TestArray(t *testing.T) {
 	if len(made) != 4 || made[3].Name != "sweep-3" || made[3].Array == nil || *made[3].Array.Index != 3 {
 		t.Fatalf("%+v, expected four elements", made)
 	}
-	if got := made[3].Reason; got != comesAfter(poise.JobID(made[1].ID)) {
+	if got := made[3].Reason; got != fmt.Sprintf("comes after job sweep-1 (id %s)", made[1].ID) {
 		t.Errorf("%q, expected it to come after the one two before it", got)
 	}
 	whole := w.until("sweep", client.Succeeded)
@@ -253,7 +253,7 @@ func TestAfterHow(t *testing.T) {
 		with(job("tail", "1"), func(s *client.JobSpec) { s.After = []string{"alarm"} }),
 	)
 	w.until(ids[0].ID, client.Succeeded)
-	if got := w.until(ids[1].ID, client.Withdrawn); !strings.Contains(got.Detail, "it comes after the failure of job "+ids[2].ID) {
+	if got := w.until(ids[1].ID, client.Withdrawn); !strings.Contains(got.Detail, "it comes after the failure of job main (id "+ids[2].ID) {
 		t.Errorf("%q, expected the reason", got.Detail)
 	}
 	w.until(ids[3].ID, client.Withdrawn)

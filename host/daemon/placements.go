@@ -227,6 +227,7 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	live.row.State, live.row.ExitCode, live.row.Reason = state, code, reason
 	c.keep(live)
 	c.metrics.JobFinished(live.row.Tenant, state)
+	waited, name := c.comesAfter(id), live.row.Name
 	delete(c.jobs, id)
 	for _, other := range others {
 		c.end(other, stateWithdrawn, nil, fmt.Sprintf("its gang cannot start without job %s: %s", live.row.Name, reason))
@@ -236,9 +237,9 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 		if live == nil {
 			continue
 		}
-		if why := live.spec.unmet(id, state); why != "" {
+		if why := live.spec.unmet(id, name, state); why != "" {
 			c.end(live, stateWithdrawn, nil, why)
-		} else if live.row.Reason == comesAfter(id) {
+		} else if live.row.Reason == waited {
 			live.row.Reason = c.waitsFor(live)
 			c.keep(live)
 		}

@@ -78,7 +78,7 @@ func (o *Outlook) note(e *sim.Expected) string {
 	case e.Over:
 		return "its deadline comes before there is room"
 	case e.Decision == nil && o.Cut == sim.Done:
-		return "held, or after a job that does not end"
+		return "it is held, or comes after a job that does not end"
 	case e.Decision != nil && e.Decision.Verdict == poise.NeverFits:
 		return e.Decision.Verdict.String()
 	case o.Cut == sim.AtHorizon:
@@ -88,7 +88,7 @@ func (o *Outlook) note(e *sim.Expected) string {
 	case o.Endless > 0:
 		return several(o.Endless, "running task") + " without a run time"
 	}
-	return e.Decision.Verdict.String()
+	return "nothing that is known to happen lets it start"
 }
 
 func several(n int, what string) string {

@@ -76,24 +76,37 @@ type Decision struct {
 
 // Cause gives the refusal that the verdict rests on, nil where no node was refused:
 // of a job that no node could hold, what the nodes lack that came furthest in the
-// order of the tests; of another one that waits, what keeps it off most nodes of
-// those that could hold it when they are empty.
+// order of the tests, and nothing where only its gang is too large; of another one
+// that waits, what keeps it off most nodes of those that could hold it when they are
+// empty.
 func (d *Decision) Cause() *ReasonCount {
 	var cause *ReasonCount
 	for i := range d.Refused {
 		c := &d.Refused[i]
 		switch {
 		case d.Verdict == NeverFits:
-			if cause == nil || c.Code > cause.Code {
+			if c.Code.Lasting() && (cause == nil || c.Code > cause.Code) {
 				cause = c
 			}
 		case d.Verdict == BehindOthers && c.Code == Reserved, d.Verdict == OverQuota && c.Code == PoolOverQuota:
 			return c
-		case !c.Code.Lasting() && (cause == nil || cause.Code.Lasting()), cause == nil:
+		case cause == nil, c.Code.depth() < cause.Code.depth():
 			cause = c
 		}
 	}
 	return cause
+}
+
+// depth ranks reasons as causes of a wait: what may change, then where the rest of the
+// gang goes, which follows from that, then what lasts.
+func (c ReasonCode) depth() int {
+	switch {
+	case c.Lasting():
+		return 2
+	case c == OtherDomain:
+		return 1
+	}
+	return 0
 }
 
 // Summary says in a line why a decision found no place: the verdict, what it rests
@@ -103,7 +116,9 @@ func (d *Decision) Summary() string {
 	if d.Fault != "" && len(d.Refused) == 0 { // the rule of a plugin that failed
 		return text + ": policy failed: " + d.Fault
 	}
-	if c := d.Cause(); c != nil {
+	if d.Verdict == OverQuota && d.Quota != nil {
+		text += " of " + d.Quota.Resource
+	} else if c := d.Cause(); c != nil {
 		text += ": " + c.Code.String()
 		if c.Dim != "" {
 			text += " (" + c.Dim + ")"

@@ -40,7 +40,7 @@ const (
 var reasonTexts = [ReasonCodes]string{
 	"fits", "selector does not match", "taint not tolerated", "no such device", "other device model",
 	"gives out whole devices only", "node too small", "too few devices",
-	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed", "over the quota of its model or class", "reserved",
+	"not ready", "drained", "not enough idle", "not enough idle devices", "refused by a policy", "its policy failed", "over the quota of its model or class", "kept for jobs before it",
 	"without the label of the gang's topology", "in another domain than the gang", "enough of the gang in its domain",
 	"port taken", "without a label that its rules go by", "not near what it has to be near", "near what it keeps away from", "near what keeps it away", "uneven by its spread rule",
 }

@@ -49,7 +49,7 @@ func TestReasonCodes(t *testing.T) {
 	f(NodeDrained, "drained", false)
 	f(IdleShort, "not enough idle", false)
 	f(DeviceIdleShort, "not enough idle devices", false)
-	f(Reserved, "reserved", false)
+	f(Reserved, "kept for jobs before it", false)
 }
 
 func TestVerdicts(t *testing.T) {

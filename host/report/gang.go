@@ -22,6 +22,10 @@ func writeGang(b *strings.Builder, job *state.Job, d *poise.Decision) {
 		fmt.Fprintf(b, ": %d of %s can hold it now\n", d.Fitting, nodes(d.Nodes))
 		return
 	case poise.NeverFits:
+		if key, ok := strings.CutPrefix(d.Gang.Topology, poise.TopologyPack+" by "); ok {
+			fmt.Fprintf(b, "never fits the present nodes: no %s can hold the gang, even empty\n", plain(key))
+			break
+		}
 		fmt.Fprintf(b, "never fits the present nodes: %s together cannot hold the gang, even empty\n", nodes(d.Nodes))
 	case poise.BehindOthers:
 		b.WriteString("waits: behind others; what could hold the gang now is kept for jobs that go before\n")

@@ -76,16 +76,36 @@ func writeVerdict(b *strings.Builder, job *state.Job, d *poise.Decision) {
 			fmt.Fprintf(b, "waits: %s\n", refusalText(&job.Shape.Request, poise.PolicyFaulted, ""))
 			return
 		}
-		fmt.Fprintf(b, "waits: it fits, but not now; none of %s can hold it as things stand\n", nodes(d.Nodes))
+		fmt.Fprintf(b, "waits: it fits, but not now; %s hold it as things stand\n", noneOf(d.Nodes, "can", "cannot"))
 		writeCause(b, job, d)
 	case poise.OverQuota:
 		fmt.Fprintf(b, "waits: over quota; %s\n", quotaText(d.Quota))
 	case poise.BehindOthers:
-		fmt.Fprintf(b, "waits: behind others; every one of %s that could hold it now is kept for jobs that go before\n", nodes(d.Nodes))
+		fmt.Fprintf(b, "waits: behind others; %s kept for jobs that go before\n", keptNodes(d))
 	default:
-		fmt.Fprintf(b, "never fits the present nodes: none of %s could hold it, even empty\n", nodes(d.Nodes))
+		fmt.Fprintf(b, "never fits the present nodes: %s hold it, even empty\n", noneOf(d.Nodes, "could", "could not"))
 		writeCause(b, job, d)
 	}
+}
+
+// keptNodes names what is kept for others, with its verb.
+func keptNodes(d *poise.Decision) string {
+	i := slices.IndexFunc(d.Refused, func(c poise.ReasonCount) bool { return c.Code == poise.Reserved })
+	switch {
+	case i < 0:
+		return "what could hold it now is"
+	case d.Refused[i].Nodes == 1:
+		return "the one node that could hold it now is"
+	}
+	return fmt.Sprintf("all %d nodes that could hold it now are", d.Refused[i].Nodes)
+}
+
+// noneOf says of so many nodes that none can do something.
+func noneOf(n int, can, cannot string) string {
+	if n == 1 {
+		return "the one node " + cannot
+	}
+	return fmt.Sprintf("none of %s %s", nodes(n), can)
 }
 
 // writeCause says what the verdict rests on. Where there is one reason only it

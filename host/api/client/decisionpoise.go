@@ -39,6 +39,14 @@ var reasons = [poise.ReasonCodes]Reason{
 	poise.Uneven:              "uneven",
 }
 
+// Text says the reason in words; one that this version does not know by its name.
+func (r Reason) Text() string {
+	if i := slices.Index(reasons[:], r); i >= 0 {
+		return poise.ReasonCode(i).String()
+	}
+	return string(r)
+}
+
 // verdicts are the names of poise.Verdict on the wire.
 var verdicts = [...]string{poise.Placed: "placed", poise.FitsNotNow: "fits-not-now", poise.NeverFits: "never-fits", poise.OverQuota: "over-quota", poise.BehindOthers: "behind-others"}
 
