@@ -38,6 +38,24 @@ func (d *driver) running(ids []poise.JobID) int {
 	return n
 }
 
+// What was kept for a gang is for others once it starts, wherever it does: those that
+// waited for nothing else are tried at once.
+func TestGangGivesUpWhatWasKept(t *testing.T) {
+	d := newDriver(t)
+	d.join(2000)
+	d.apply(poise.NodeMarked{Name: d.join(2000), Drained: true})
+	waits := d.submit("here", 2000)
+	members := d.gang("here", 2, 0, 1000, nil)
+	d.apply(poise.ReservationMade{Job: members[0], Nodes: []string{"n1", "n1"}})
+	if d.next(); d.running([]poise.JobID{waits}) != 0 {
+		t.Fatal("a job takes what is kept for a gang")
+	}
+	d.apply(poise.GangPlaced{Placements: []poise.Placement{{Job: members[0], Node: "n2"}, {Job: members[1], Node: "n2"}}})
+	if d.quiet(); d.running([]poise.JobID{waits}) != 1 {
+		t.Error("a job waits for what is kept for a gang that runs")
+	}
+}
+
 func (d *driver) allocated() (sum int64) {
 	v := d.loop.State().View()
 	for row := range uint32(v.Rows()) {
