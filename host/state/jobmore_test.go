@@ -38,9 +38,14 @@ func TestMoreIsImmutable(t *testing.T) {
 				spec.After = []poise.JobID{other}
 			}
 			bodies := []poise.Body{
-				poise.JobSubmitted{Job: spec}, placed(string(id), "n"), poise.JobFinished{Job: id},
-				poise.JobRequeued{Job: id, NotBefore: d.now + 3, Failed: true}, poise.JobRequeued{Job: id},
-				poise.JobHeld{Job: id, By: "t"}, poise.JobReleased{Job: id}, poise.JobWithdrawn{Job: id},
+				poise.JobSubmitted{Job: spec},
+				placed(string(id), "n"),
+				poise.JobFinished{Job: id},
+				poise.JobRequeued{Job: id, NotBefore: d.now + 3, Failed: true},
+				poise.JobRequeued{Job: id},
+				poise.JobHeld{Job: id, By: "t"},
+				poise.JobReleased{Job: id},
+				poise.JobWithdrawn{Job: id},
 				poise.JobPreempted{Job: id, By: other, Until: d.now + 9},
 			}
 			_ = d.try(rapid.SampledFrom(bodies).Draw(t, "event")) // most apply
