@@ -2,11 +2,13 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -250,6 +252,57 @@ func TestNoAssets(t *testing.T) {
 		ForTest(t, Config{})
 		t.Error("a plane without binaries")
 	})
+}
+
+// The life of one server, without the others.
+func TestEtcd(t *testing.T) {
+	addresses, err := free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newEtcd(t.TempDir(), addresses[0])
+	if errors.Is(err, ErrNoAssets) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.stop)
+	ready := etcdReady(addresses[0])
+	answers := func(within time.Duration) bool {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		return ready(ctx) == nil
+	}
+	if err := p.signal(syscall.SIGSTOP); err == nil {
+		t.Error("one that has not started takes a signal")
+	}
+	if err := run(t.Context(), p, ready); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.signal(syscall.SIGSTOP); err != nil || answers(300*time.Millisecond) {
+		t.Errorf("paused it answers, or %v", err)
+	}
+	if err := p.signal(syscall.SIGCONT); err != nil || !answers(StartIn) {
+		t.Errorf("resumed it does not answer, or %v", err)
+	}
+	p.kill()
+	if p.running() || answers(StartIn) {
+		t.Error("killed it runs")
+	}
+	if err := run(t.Context(), p, ready); err != nil {
+		t.Fatalf("again on its data: %v", err)
+	}
+	if used, err := processorTime(p.cmd.Process.Pid); err != nil || used <= 0 || used > StartIn {
+		t.Errorf("processor time: got %v, %v", used, err)
+	}
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p.stop()
+	if p.running() {
+		t.Error("stopped while paused it runs")
+	}
 }
 
 // A server that ends at once makes an error with what it said, and leaves
