@@ -62,7 +62,7 @@ func lookAhead(ctx context.Context, s Streams, file *snapshot.File, tenant poise
 	for _, err := range f.Faults() {
 		fmt.Fprintf(s.Err, "warning: a plugin is not in force, its failure rule decides: %v\n", err)
 	}
-	o, err := f.Run(planBounds)
+	o, err := f.Run(planBounds, 0)
 	if err != nil {
 		return client.Outlook{}, err
 	}

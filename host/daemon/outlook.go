@@ -41,8 +41,13 @@ func (o *outlooks) enter(ctx context.Context) error {
 func (o *outlooks) leave() { <-o.turn }
 
 // look runs the loop forward on a copy of the state as it is now, with what prepare
-// adds to it. Whoever calls has the turn.
-func (d *Daemon) look(ctx context.Context, prepare func(*outlook.Fork) error) (*outlook.Outlook, error) {
+// adds to it, for a tenant, "" = an operator. What its policy uses is paid from its
+// bucket, and no policy may use more than a bucket holds: while its own rests, a
+// tenant is refused. Whoever calls has the turn.
+func (d *Daemon) look(ctx context.Context, tenant poise.TenantID, prepare func(*outlook.Fork) error) (*outlook.Outlook, error) {
+	if reason := d.core.board.rests.reason(tenant, d.core.now()); reason != "" {
+		return nil, &poise.Error{Kind: poise.Unavailable, Op: "look ahead", Detail: reason}
+	}
 	var moment *state.Moment
 	var from *loop.Progress
 	var settings loop.Settings
@@ -63,10 +68,14 @@ func (d *Daemon) look(ctx context.Context, prepare func(*outlook.Fork) error) (*
 		return nil, err
 	}
 	defer f.Close()
+	defer func() {
+		fuel := f.Fuel(tenant)
+		d.core.tell(func(c *core) { c.charge(tenant, fuel) })
+	}()
 	if err := prepare(f); err != nil {
 		return nil, err
 	}
-	return f.Run(sim.Bounds{Horizon: outlookHorizon, Attempts: outlookAttempts, Stop: func() bool { return ctx.Err() != nil }})
+	return f.Run(sim.Bounds{Horizon: outlookHorizon, Attempts: outlookAttempts, Stop: func() bool { return ctx.Err() != nil }}, d.core.tenantFuel())
 }
 
 // expected says when a job that waits is expected to start, nil where that takes too
@@ -83,7 +92,7 @@ func (d *Daemon) expected(ctx context.Context, id poise.JobID, viewer poise.Tena
 			return x
 		}
 	}
-	o, err := d.look(ctx, func(*outlook.Fork) error { return nil })
+	o, err := d.look(ctx, viewer, func(*outlook.Fork) error { return nil })
 	if err != nil {
 		d.log.Debug("no outlook", "error", err)
 		return nil
@@ -100,7 +109,7 @@ func (d *Daemon) PlanAll(ctx context.Context, tenant poise.TenantID, specs []cli
 		return client.Outlook{}, err
 	}
 	defer d.outlooks.leave()
-	o, err := d.look(ctx, func(f *outlook.Fork) error {
+	o, err := d.look(ctx, tenant, func(f *outlook.Fork) error {
 		for i := range specs {
 			read, err := api.ParseJob(specs[i])
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sim"
 )
 
 // lasting is a job that runs for a time.
@@ -61,5 +62,30 @@ func TestOutlook(t *testing.T) {
 	}
 	if _, err := d.PlanAll(ctx, "u", []client.JobSpec{{Name: "wrong"}}); poise.KindOf(err) != poise.Invalid {
 		t.Errorf("%v, expected the job refused", err)
+	}
+}
+
+// What a tenant's policy uses in outlooks is paid from its bucket, and bounded by it:
+// it has no more of the host than by decisions. Others have their outlooks meanwhile.
+func TestOutlookIsPaidFor(t *testing.T) {
+	d := open(t, folder(t), settings{"engine.sim_scale": "1", "policy.limits.tenant_fuel": "1"})
+	ctx := t.Context()
+	if _, err := d.JoinCluster(ctx, "a", nodes("a", 2, "8"), ""); err != nil {
+		t.Fatal(err)
+	}
+	activate(t, d, "u", "dotproduct", nil)
+	specs := []client.JobSpec{lasting("b", "8", "5m"), lasting("c", "7", "5m")}
+	o, err := d.PlanAll(ctx, "u", specs)
+	if err != nil || o.Cut != string(sim.AtStop) || o.Jobs[0].Start.IsZero() || !o.Jobs[1].Start.IsZero() {
+		t.Fatalf("%+v, %v, expected the first job alone", o, err)
+	}
+	used := int64(0)
+	if err := d.do(ctx, func(c *core) error { used = c.fuel["u"].used; return nil }); err != nil || used <= 1 {
+		t.Errorf("%d units used, %v, expected those of a decision", used, err)
+	}
+	_, err = d.PlanAll(ctx, "u", specs)
+	refused(t, err, poise.Unavailable, "has used its fuel of 1 units a second")
+	if o, err := d.PlanAll(ctx, "t", specs); err != nil || o.Cut != "" || o.Jobs[1].Start.IsZero() {
+		t.Errorf("%+v, %v, expected both jobs", o, err)
 	}
 }

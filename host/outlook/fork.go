@@ -157,8 +157,37 @@ func (f *Fork) find(tenant poise.TenantID, text string) (poise.JobID, bool) {
 	return found.ID, true
 }
 
-// Run looks ahead. The fork is used up.
-func (f *Fork) Run(b sim.Bounds) (*Outlook, error) {
+// Fuel gives what the policy of a tenant's own has used here, 0 where it has none.
+func (f *Fork) Fuel(tenant poise.TenantID) int64 {
+	st := f.stacks[string(tenant)]
+	if st == nil || tenant == "" {
+		return 0
+	}
+	sum := int64(0)
+	for i := range st.Layers {
+		if g := st.Layers[i].Guest; g != nil {
+			sum += g.Counters().Read().Fuel
+		}
+	}
+	return sum
+}
+
+// spent says whether the policy of a tenant has used more than so much.
+func (f *Fork) spent(fuel int64) bool {
+	for name := range f.stacks {
+		if f.Fuel(poise.TenantID(name)) > fuel {
+			return true
+		}
+	}
+	return false
+}
+
+// Run looks ahead, until the policy of some tenant has used its fuel, 0 = however much
+// that is. The fork is used up.
+func (f *Fork) Run(b sim.Bounds, fuel int64) (*Outlook, error) {
+	if stop := b.Stop; fuel > 0 {
+		b.Stop = func() bool { return stop != nil && stop() || f.spent(fuel) }
+	}
 	own := map[poise.JobID]bool{}
 	for _, id := range f.own {
 		own[id] = true

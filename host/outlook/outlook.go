@@ -84,7 +84,7 @@ func (o *Outlook) note(e *sim.Expected) string {
 	case o.Cut == sim.AtHorizon:
 		return "the forecast looks no further ahead"
 	case o.Cut != sim.Done:
-		return "the forecast came no further in the time it may take"
+		return "the forecast came no further in the time and with the fuel it may take"
 	case o.Endless > 0:
 		return several(o.Endless, "running task") + " without a run time"
 	}
