@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,7 +27,8 @@ import (
 
 // apiServer answers as an API server does, as far as this package asks: lists,
 // watches from a version on with bookmarks, bindings, evictions and patches of a
-// status. It is a transport, so that it lives in a bubble of virtual time.
+// status, in protobuf. It is a transport, so that it lives in a bubble of virtual
+// time.
 type apiServer struct {
 	t *testing.T
 
@@ -49,7 +50,7 @@ type event struct {
 	version  int
 	resource string
 	kind     string
-	object   json.RawMessage
+	object   []byte // in protobuf
 	labels   map[string]string
 }
 
@@ -116,7 +117,7 @@ func (s *apiServer) read(name string) *v1.Pod {
 func (s *apiServer) note(kind string, o metav1.Object) {
 	s.version++
 	o.SetResourceVersion(strconv.Itoa(s.version))
-	s.events = append(s.events, event{s.version, resourceOf(o), kind, s.encode(o), o.GetLabels()})
+	s.events = append(s.events, event{s.version, resourceOf(o), kind, s.proto(o.(runtime.Object)), o.GetLabels()})
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -135,6 +136,20 @@ func (s *apiServer) encode(o metav1.Object) json.RawMessage {
 		s.t.Error(err)
 	}
 	return body
+}
+
+// proto gives an object in protobuf with its kind.
+func (s *apiServer) proto(o runtime.Object) []byte {
+	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(protobufOf().Serializer, v1.SchemeGroupVersion), o)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return body
+}
+
+func protobufOf() runtime.SerializerInfo {
+	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	return info
 }
 
 // forget makes all watches end and has no version from before any more.
@@ -173,7 +188,11 @@ func (s *apiServer) wrote() []string {
 }
 
 func answer(code int, body []byte) *http.Response {
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body))}
+	kind := runtime.ContentTypeJSON
+	if bytes.HasPrefix(body, []byte("k8s\x00")) {
+		kind = runtime.ContentTypeProtobuf
+	}
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(bytes.NewReader(body))}
 }
 
 func refuse(code int, reason metav1.StatusReason, text string) *http.Response {
@@ -230,7 +249,7 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 	p = p.DeepCopy()
 	switch what := r.Method + " " + strings.Join(sub, "/"); what {
 	case "GET ":
-		return answer(http.StatusOK, s.encode(p)), nil
+		return answer(http.StatusOK, s.proto(p)), nil
 	case "POST binding":
 		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
@@ -285,7 +304,7 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 		}
 		s.note("MODIFIED", &now)
 		s.objects["pods"][name] = &now
-		return answer(http.StatusOK, s.encode(&now)), nil
+		return answer(http.StatusOK, s.proto(&now)), nil
 	default:
 		return refuse(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, what), nil
 	}
@@ -298,17 +317,19 @@ func (s *apiServer) list(r *http.Request, resource string) (*http.Response, erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	items := []json.RawMessage{}
+	lists := map[string]runtime.Object{"pods": &v1.PodList{}, "nodes": &v1.NodeList{}, "namespaces": &v1.NamespaceList{}}
+	list := lists[resource]
+	list.(metav1.ListInterface).SetResourceVersion(strconv.Itoa(s.version))
+	var items []runtime.Object
 	for _, name := range slices.Sorted(maps.Keys(s.objects[resource])) {
 		if o := s.objects[resource][name]; selector.Matches(labels.Set(o.GetLabels())) {
-			items = append(items, s.encode(o))
+			items = append(items, o.(runtime.Object))
 		}
 	}
-	kind := map[string]string{"pods": "PodList", "nodes": "NodeList", "namespaces": "NamespaceList"}[resource]
-	body, err := json.Marshal(map[string]any{
-		"kind": kind, "apiVersion": "v1", "metadata": map[string]string{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
-	})
-	return answer(http.StatusOK, body), err
+	if err := meta.SetList(list, items); err != nil {
+		return nil, err
+	}
+	return answer(http.StatusOK, s.proto(list)), nil
 }
 
 // watch streams changes, for a watch that asks for it after all that is there and a
@@ -322,16 +343,18 @@ func (s *apiServer) watch(r *http.Request, resource string) (*http.Response, err
 	from, _ := strconv.Atoi(q.Get("resourceVersion"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var first []string
+	var first []event
 	if q.Get("sendInitialEvents") == "true" {
 		for _, name := range slices.Sorted(maps.Keys(s.objects[resource])) {
 			if o := s.objects[resource][name]; selector.Matches(labels.Set(o.GetLabels())) {
-				first = append(first, frame("ADDED", s.encode(o)))
+				first = append(first, event{kind: "ADDED", object: s.proto(o.(runtime.Object))})
 			}
 		}
-		kind := map[string]string{"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}[resource]
-		first = append(first, frame("BOOKMARK", fmt.Appendf(nil,
-			`{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}`, kind, s.version)))
+		kinds := map[string]runtime.Object{"pods": &v1.Pod{}, "nodes": &v1.Node{}, "namespaces": &v1.Namespace{}}
+		mark := kinds[resource].(metav1.Object)
+		mark.SetResourceVersion(strconv.Itoa(s.version))
+		mark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		first = append(first, event{kind: "BOOKMARK", object: s.proto(mark.(runtime.Object))})
 		from = s.version
 	} else if from < s.oldest {
 		return refuse(http.StatusGone, metav1.StatusReasonExpired, "too old resource version"), nil
@@ -345,26 +368,32 @@ func (s *apiServer) watch(r *http.Request, resource string) (*http.Response, err
 	}()
 	go func() {
 		defer out.Close()
-		for _, f := range first {
-			if _, err := io.WriteString(out, f); err != nil {
-				return
-			}
-		}
+		info := protobufOf().StreamSerializer
+		encoder := scheme.Codecs.EncoderForVersion(info.Serializer, v1.SchemeGroupVersion)
+		frames := info.Framer.NewFrameWriter(out)
+		events := first
 		for {
+			for _, e := range events {
+				body, err := runtime.Encode(encoder, &metav1.WatchEvent{Type: e.kind, Object: runtime.RawExtension{Raw: e.object}})
+				if err != nil {
+					s.t.Error(err)
+				}
+				if _, err := frames.Write(body); err != nil {
+					return
+				}
+			}
+			events = nil
 			s.mu.Lock()
 			changed := s.changed
-			var frames []string
 			for _, e := range s.events {
 				if e.version > from && e.resource == resource && selector.Matches(labels.Set(e.labels)) {
-					frames = append(frames, frame(e.kind, e.object))
+					events = append(events, e)
 				}
 			}
 			from = max(from, s.version)
 			s.mu.Unlock()
-			for _, f := range frames {
-				if _, err := io.WriteString(out, f); err != nil {
-					return
-				}
+			if len(events) > 0 {
+				continue
 			}
 			select {
 			case <-changed:
@@ -376,11 +405,7 @@ func (s *apiServer) watch(r *http.Request, resource string) (*http.Response, err
 		}
 	}()
 	response := answer(http.StatusOK, nil)
+	response.Header.Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
 	response.Body = body
 	return response, nil
-}
-
-func frame(kind string, object json.RawMessage) string {
-	body, _ := json.Marshal(map[string]any{"type": kind, "object": object})
-	return string(body) + "\n"
 }
