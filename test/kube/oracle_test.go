@@ -17,9 +17,11 @@ import (
 	"go.uber.org/goleak"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poise-sched/poise/host/balance"
 	engine "github.com/poise-sched/poise/host/engine/kube"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
@@ -61,6 +63,7 @@ func (q *question) world() oracle.World {
 type answer struct {
 	refused []string          // why it does not place such a pod at all
 	nodes   map[string]string // why not this node, "" for nothing in the way
+	chosen  string            // "" where no node may have it
 }
 
 type fataler interface {
@@ -111,7 +114,19 @@ func ask(t fataler, q *question) answer {
 	apply(poise.JobSubmitted{Job: job})
 	j, snap := s.Job(job.ID), s.View()
 	fit, bar := sched.NewFit(j.Shape, snap), sched.NewPodBar(snap, s.PodKinds(), j)
-	a := answer{nodes: map[string]string{}}
+	var pass sched.Pass
+	if bar != nil {
+		pass.Bars = append(pass.Bars, bar)
+	}
+	scorer, err := balance.NewSpread(nil)
+	if err != nil {
+		t.Fatalf("the native scorer: %v", err)
+	}
+	d, err := sched.NewPipeline(sched.Policy{Name: "native", Scorer: scorer}).Plan(snap, j, pass)
+	if err != nil {
+		t.Fatalf("plan: %v", err)
+	}
+	a := answer{nodes: map[string]string{}, chosen: strings.TrimPrefix(d.Node, engine.NodeName(cluster, ""))}
 	for name := range present {
 		row, _ := s.Row(engine.NodeName(cluster, name))
 		why := fit.Reason(snap, row)
@@ -134,7 +149,27 @@ func judge(v oracle.Verdict, a answer) string {
 			fmt.Fprintf(&out, "%s: Poise says %q, kube-scheduler %v\n", name, why, refusal)
 		}
 	}
+	if out.Len() == 0 {
+		judgeChoice(&out, v, a)
+	}
 	return out.String()
+}
+
+// judgeChoice notes where the node that Poise chose is not one that
+// kube-scheduler would allow, or has more taints to avoid than another, or as
+// many and less of what the pod prefers of nodes.
+func judgeChoice(out *strings.Builder, v oracle.Verdict, a answer) {
+	feasible := len(a.nodes) - len(v.Refused)
+	if _, refused := v.Refused[a.chosen]; refused || (a.chosen == "") != (feasible == 0) {
+		fmt.Fprintf(out, "Poise chose %q of %d nodes\n", a.chosen, feasible)
+	}
+	taints, prefers := v.Scores[names.TaintToleration], v.Scores[names.NodeAffinity]
+	for _, name := range slices.Sorted(maps.Keys(a.nodes)) {
+		_, refused := v.Refused[name]
+		if !refused && (taints[name] < taints[a.chosen] || taints[name] == taints[a.chosen] && prefers[name] > prefers[a.chosen]) {
+			fmt.Fprintf(out, "Poise chose %s with %d taints and %d preferred, %s has %d and %d\n", a.chosen, taints[a.chosen], prefers[a.chosen], name, taints[name], prefers[name])
+		}
+	}
 }
 
 func newOracle(t *testing.T) *oracle.Oracle {

@@ -47,8 +47,9 @@ type Verdict struct {
 	// first and its reasons.
 	Refused map[string]Refusal
 	// Scores has what each plugin thinks of each node that may take the pod, by
-	// plugin and node, 0 to 100 times the plugin's weight: more is better. A plugin
-	// with nothing to say is missing.
+	// plugin and node, before it is brought to a common scale: of NodeAffinity the
+	// sum of the weights of what matches, of TaintToleration the number of taints
+	// that the pod had better avoid. A plugin with nothing to say is missing.
 	Scores map[string]map[string]int64
 }
 
@@ -195,7 +196,7 @@ func (o *Oracle) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, n
 		return s.AsError()
 	}
 	for _, n := range all {
-		for _, p := range n.Scores {
+		for _, p := range n.RawScores {
 			if v.Scores[p.Name] == nil {
 				v.Scores[p.Name] = map[string]int64{}
 			}
