@@ -58,7 +58,7 @@ unit: ## the product's tests, with the race detector where gcc is there
 
 # What the race detector would make too slow: all of the engine's own suite, the
 # published workloads, stock Go through the compile child.
-UNRACED = ./host/policy/wasm ./host/policy ./host/cli ./abi/conformance
+UNRACED = ./host/policy/wasm ./host/policy ./host/cli ./host/sim ./abi/conformance
 
 unraced: ## the tests that do less under the race detector, once more without it, and 100 kills of the daemon
 	@[ -z '$(RACE)' ] || (set -x; go test -timeout 30m $(UNRACED))
@@ -178,7 +178,7 @@ bench-policy: ## the same of the sandbox of plugins, against native code (PEER=D
 bench-daemon: ## the same of the daemon, against the store alone, one fsync and a read of the snapshot (about 10 minutes)
 	@go run ./test/benchdaemon
 
-bench-queue: ## what a long queue costs: a pass with a thousand to a million waiting jobs, and their memory (about 3 minutes)
+bench-queue: ## what a long queue costs: a pass with a thousand to a million waiting jobs, without and with a reservation, and their memory (about 5 minutes)
 	@go run ./test/benchqueue
 
 bench-tenants: ## what tenants with plugins cost each other, and whether changes leave anything behind (about an hour; PART=latency|changes|pushes|many)

@@ -22,6 +22,8 @@ const (
 	nodes   = 200
 	tenants = 100
 	shapes  = 64
+
+	nodeCPU, nodeMemory = 64_000, 256 * gib
 )
 
 // fleet is a loop over a full fleet with a queue.
@@ -35,13 +37,17 @@ type fleet struct {
 	started int
 }
 
-// newFleet fills a fleet and has n jobs wait.
-func newFleet(n int) (*fleet, error) {
+// newFleet fills a fleet and has n jobs wait. With reservations nodes are kept for as
+// many: the first job that waits asks for more than soon becomes free, so that it
+// stays in front of all passes.
+func newFleet(n, reservations int) (*fleet, error) {
 	s, err := state.New(state.Settings{})
 	if err != nil {
 		return nil, err
 	}
-	l, err := loop.New(s, loop.Settings{Queue: queue.Defaults(), Params: balance.Defaults(), LaneOf: func(poise.TenantID) string { return "" }})
+	l, err := loop.New(s, loop.Settings{
+		Queue: queue.Defaults(), Params: balance.Defaults(), LaneOf: func(poise.TenantID) string { return "" }, Reservations: reservations,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +59,7 @@ func newFleet(n int) (*fleet, error) {
 	f := &fleet{loop: l, random: rand.New(rand.NewSource(1))}
 	for i := range nodes {
 		if err := f.apply(poise.NodeJoined{Node: poise.Node{
-			Name: fmt.Sprintf("node-%04d", i), Capacity: resource.List{{Name: "cpu", Value: 64_000}, {Name: "memory", Value: 256 * gib}},
+			Name: fmt.Sprintf("node-%04d", i), Capacity: resource.List{{Name: "cpu", Value: nodeCPU}, {Name: "memory", Value: nodeMemory}},
 		}}); err != nil {
 			return nil, err
 		}
@@ -69,6 +75,12 @@ func newFleet(n int) (*fleet, error) {
 			}
 			if len(f.running) == f.jobs {
 				continue
+			}
+			if reservations > 0 {
+				if err := f.block(); err != nil {
+					return nil, err
+				}
+				waiting++
 			}
 		}
 		waiting++
@@ -90,6 +102,21 @@ func (f *fleet) submit() error {
 		Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: int64(1000 * (2 + shape%8))}, {Name: "memory", Value: int64(1+shape/8) * 2 * gib}}},
 	}})
 }
+
+// block has a job come that asks for a whole node, of a tenant of its own, whose turn is
+// first.
+func (f *fleet) block() error {
+	f.jobs++
+	if err := f.apply(poise.JobSubmitted{Job: poise.Job{
+		ID: blocked, Name: blocked, Tenant: "blocked", Tasks: 1, RunTime: 3_600_000,
+		Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: nodeCPU}, {Name: "memory", Value: nodeMemory}}},
+	}}); err != nil {
+		return err
+	}
+	return f.decide()
+}
+
+const blocked = "blocked"
 
 func (f *fleet) apply(body poise.Body) error {
 	return f.loop.Apply(poise.Event{Index: f.loop.State().Index() + 1, At: f.now, Body: body})
@@ -143,7 +170,10 @@ func (f *fleet) decide() error {
 }
 
 // check refuses a measurement of something else.
-func (f *fleet) check(n int) error {
+func (f *fleet) check(n, reservations int) error {
+	if got := len(f.loop.State().View().Reservations()); got != reservations {
+		return fmt.Errorf("%d reservations at the end, expected %d", got, reservations)
+	}
 	waiting := f.jobs - f.started
 	if waiting > n || waiting < n/2 || len(f.running) == 0 {
 		return fmt.Errorf("%d jobs wait and %d run, expected about %d to wait", waiting, len(f.running), n)
