@@ -65,15 +65,21 @@ func (l *Loop) tryGangs(now poise.Time) {
 // that its policy kept members off when it was asked last.
 func (l *Loop) avoidGang(w *Work, j *state.Job) func(row sched.RefusedRow) bool {
 	view := l.state.View()
-	bars, refused := pooled(l.state, view, j), l.reserved.refused[j.ID]
-	kept := map[sched.RefusedRow]bool{}
-	for _, row := range w.plan.Refused {
-		kept[row] = l.unchanged(w, row.Row)
-	}
+	bars, refused, kept := pooled(l.state, view, j), l.reserved.refused[j.ID], l.refusedNow(w)
 	return func(row sched.RefusedRow) bool {
 		described, ok := refused[row]
 		return ok && described == view.Described(row.Row) || kept[row] || barred(bars, row.Row)
 	}
+}
+
+// refusedNow gives what its policy kept members of a gang off when it was asked last, and
+// that has not changed since.
+func (l *Loop) refusedNow(w *Work) map[sched.RefusedRow]bool {
+	refused := make(map[sched.RefusedRow]bool, len(w.plan.Refused))
+	for _, row := range w.plan.Refused {
+		refused[row] = l.unchanged(w, row.Row)
+	}
+	return refused
 }
 
 // unchanged says whether a row is as it was when a job was planned.
@@ -81,8 +87,8 @@ func (l *Loop) unchanged(w *Work, row uint32) bool {
 	return int(row) < w.snap.Rows() && w.snap.RowVersion(row) == l.state.View().RowVersion(row)
 }
 
-// haveGang is have for a gang. Where nothing but its policy keeps members off their
-// rows, that is taken down.
+// haveGang is have for a gang. Where its policy keeps members off their rows, that is
+// taken down.
 func (l *Loop) haveGang(w *Work, j *state.Job, r *state.Reservation, now poise.Time, before []*state.Reservation) (sched.Start, bool) {
 	view, members := l.state.View(), l.together(j)
 	rows, ok := sched.Held(view, r, members)
@@ -93,11 +99,10 @@ func (l *Loop) haveGang(w *Work, j *state.Job, r *state.Reservation, now poise.T
 	if !ok {
 		return sched.Start{}, false
 	}
-	if have.Now && r.Start <= now {
-		for i, m := range members {
-			if row := (sched.RefusedRow{Shape: m.Shape.ID, Row: rows[i]}); l.unchanged(w, rows[i]) && slices.Contains(w.plan.Refused, row) {
-				l.refuse(j, row)
-			}
+	refused := l.refusedNow(w)
+	for i, m := range members {
+		if row := (sched.RefusedRow{Shape: m.Shape.ID, Row: rows[i]}); refused[row] {
+			l.refuse(j, row)
 		}
 	}
 	avoid := l.avoidGang(w, j)
@@ -106,5 +111,5 @@ func (l *Loop) haveGang(w *Work, j *state.Job, r *state.Reservation, now poise.T
 			return sched.Start{}, false
 		}
 	}
-	return sched.Start{At: have.At, Now: have.Now && r.Start <= now}, true
+	return sched.Start{At: have.At, Now: have.Now}, true
 }

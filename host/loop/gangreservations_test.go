@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/sched"
+	"github.com/poise-sched/poise/host/state"
 )
 
 // gangTasks makes a gang of so many jobs as one, least of which start together, 0 = all.
@@ -173,4 +175,91 @@ func TestPromisesToGangsAreKept(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Where tasks end earlier than they declare, the first job or gang that waits for its
+// time is told of it at once: it could not start earlier than it is told, wherever that
+// is.
+func TestEarlyEndsAreTold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawRacks(t)
+		p := newPlant(t, rapid.IntRange(1, 3).Draw(t, "reservations"), nodes...)
+		var arrivals []task
+		at := poise.Time(0)
+		for i := range rapid.IntRange(1, 30).Draw(t, "jobs") {
+			at += poise.Time(rapid.IntRange(0, 3000).Draw(t, "gap"))
+			var more []task
+			if rapid.IntRange(0, 3).Draw(t, "gang") == 0 {
+				more = drawGang(t, nodes, fmt.Sprint("g", i), at, true)
+			} else {
+				more = []task{drawTask(t, fmt.Sprint("j", i), at, true, true)}
+			}
+			for k := range more {
+				if r := &more[k].job.Request; r.Device.Count > 0 && more[k].job.Gang == nil && rapid.Bool().Draw(t, "no cpu") {
+					r.Amounts = nil // its end frees no cpu, of which a node may have too little first
+				}
+				more[k].runs -= poise.Span(rapid.IntRange(0, int(more[k].runs/1000)-1).Draw(t, "earlier")) * 1000
+			}
+			arrivals = append(arrivals, more...)
+		}
+		p.passed = func() {
+			view := p.loop.State().View()
+			all := view.Reservations()
+			if len(all) == 0 || all[0].Start <= p.now {
+				return
+			}
+			j, w := p.loop.State().Job(all[0].Job), &Work{snap: view}
+			if g := p.loop.waitsWith(j); g != nil {
+				w.members = g.Core()
+			}
+			fresh := p.loop.reserved.clone()
+			fresh.horizon = sched.NewHorizon()
+			was := p.loop.reserved
+			p.loop.reserved = fresh
+			best, ok := p.loop.earliest(w, j, p.now, all[1:])
+			p.loop.reserved = was
+			if ok && best.At != 0 && best.At < all[0].Start {
+				t.Fatalf("%d: %s is told %d and could start at %d on %v\n%v", p.now, j.ID, all[0].Start, best.At, best.nodes, p.log)
+			}
+		}
+		p.run(arrivals, 1<<40)
+	})
+}
+
+// keepsOff is a policy that refuses a node.
+type keepsOff struct{ node string }
+
+func (k keepsOff) Filter(b *state.Batch, reasons []poise.Reason) error {
+	for i, row := range b.Rows {
+		if reasons[i] = 0; b.Snap.Name(row) == k.node {
+			reasons[i] = poise.NewPolicyReason(0, 1)
+		}
+	}
+	return nil
+}
+
+// A gang that its policy keeps off a node that was kept for it has another one, and is
+// not kept that one again; one that is not full is not kept for it at all.
+func TestPolicyKeepsGangOffANode(t *testing.T) {
+	f := func(fill bool, want ...string) {
+		t.Helper()
+		p := newPlant(t, 1, cpuNode("a", 2), cpuNode("b", 2), cpuNode("c", 2))
+		var arrivals []task
+		for i, name := range []string{"a", "b", "c"} {
+			if name != "a" || fill {
+				p.lasts[poise.JobID(name)] = poise.Span(1000 * (i + 1))
+				p.apply(poise.JobSubmitted{Job: cpuTask(name, 0, 2, poise.Span(1000*(i+1)), 0).job})
+				p.apply(poise.JobPlaced{Placement: poise.Placement{Job: poise.JobID(name), Node: name}})
+				p.begun(poise.Placement{Job: poise.JobID(name), Node: name})
+			}
+		}
+		p.loop.Open("", sched.Policy{Name: "picky", Scorer: spread(t), Filters: []sched.Filter{keepsOff{"a"}}, OnFailure: sched.Reject}, false)
+		arrivals = gangTasks(cpuTask("g", 1, 2, 1000, 1000), 2, 0, nil)
+		p.run(arrivals, 1<<40)
+		if got := p.log[len(p.log)-len(want):]; !slices.Equal(got, want) {
+			t.Errorf("%v, expected to end with %v", p.log, want)
+		}
+	}
+	f(true, "1 g/0 has b a from 2000", "1000 g/0 has c b from 3000", "3000 g/0 on b", "3000 g/1 on c")
+	f(false, "1 g/0 has c b from 3000", "3000 g/0 on b", "3000 g/1 on c")
 }

@@ -172,7 +172,7 @@ func (l *Loop) renew(w *Work, j *state.Job, own int, now poise.Time) (events []p
 	all := view.Reservations()
 	r := all[own]
 	have, held := l.have(w, j, r, now, all[:own])
-	if held && have.Now {
+	if held && have.Now && r.Start <= now {
 		return nil, true // others are in the way that it will not wait for long
 	}
 	due := r.Start != 0 && r.Start <= now

@@ -29,6 +29,7 @@ type plant struct {
 	log     []string // what became of reservations
 	made    int
 	told    map[poise.JobID]poise.Time // the earliest start that a reserved job was told
+	passed  func()                     // is called after each pass; nil = nothing is
 }
 
 type taskEnd struct {
@@ -163,7 +164,9 @@ func (p *plant) run(arrivals []task, until poise.Time) {
 			p.lasts[arrivals[0].job.ID] = arrivals[0].runs
 			p.apply(poise.JobSubmitted{Job: arrivals[0].job})
 		}
-		p.pass()
+		if p.pass(); p.passed != nil {
+			p.passed()
+		}
 	}
 }
 
