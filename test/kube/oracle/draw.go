@@ -43,10 +43,11 @@ const (
 	Everything Focus = iota
 	Affinity         // rules about other pods, nothing else
 	Spread           // spread rules, and what decides on the nodes that they count
+	Preference       // what had better be of nodes
 )
 
 // DrawFocus draws one.
-func DrawFocus(t *rapid.T) Focus { return one(t, "focus", Everything, Affinity, Spread) }
+func DrawFocus(t *rapid.T) Focus { return one(t, "focus", Everything, Affinity, Spread, Preference) }
 
 // keys and values are those of pods' labels; fewer meet more often.
 func (f Focus) keys() []string {
@@ -129,13 +130,13 @@ func drawNode(t *rapid.T, name string, f Focus) *v1.Node {
 		if f == Spread && chance(t, "taint", 3) {
 			n.Spec.Taints = []v1.Taint{{Key: "spot", Effect: v1.TaintEffectNoSchedule}}
 		}
+		if f == Preference {
+			n.Spec.Taints = drawTaints(t, v1.TaintEffectPreferNoSchedule)
+		}
 		return n
 	}
 	n.Spec.Unschedulable = chance(t, "unschedulable", 12)
-	for range some(t, "taints", 3, 2) {
-		taint := v1.Taint{Key: one(t, "taint", taintKeys...), Value: one(t, "value", "", "a", "b"), Effect: one(t, "effect", effects...)}
-		n.Spec.Taints = append(n.Spec.Taints, taint)
-	}
+	n.Spec.Taints = drawTaints(t, effects...)
 	amounts := v1.ResourceList{
 		v1.ResourceCPU:    resource.MustParse(one(t, "cpu", "16", "8", "2500m", "1", "0")),
 		v1.ResourceMemory: resource.MustParse(one(t, "memory", "16Gi", "8Gi", "1500M")),
@@ -147,6 +148,13 @@ func drawNode(t *rapid.T, name string, f Focus) *v1.Node {
 	drawAmounts(t, amounts, 2, huge, "4Mi", "2Mi")
 	n.Status.Capacity, n.Status.Allocatable = amounts, amounts
 	return n
+}
+
+func drawTaints(t *rapid.T, effects ...v1.TaintEffect) (all []v1.Taint) {
+	for range some(t, "taints", 3, 2) {
+		all = append(all, v1.Taint{Key: one(t, "taint", taintKeys...), Value: one(t, "value", "", "a", "b"), Effect: one(t, "effect", effects...)})
+	}
+	return all
 }
 
 // DrawPod draws a pod as it is stored; not ok are those that the API server would
@@ -184,6 +192,10 @@ func DrawPod(t *rapid.T, name string, f Focus) (*v1.Pod, bool) {
 			s.Tolerations = []v1.Toleration{{Key: "spot", Operator: v1.TolerationOpExists}}
 		}
 		s.TopologySpreadConstraints = drawSpread(t, f)
+	case Preference:
+		s.Containers = []v1.Container{{Name: "c", Image: "none"}}
+		s.Tolerations = drawTolerations(t)
+		s.Affinity = &v1.Affinity{NodeAffinity: drawPreference(t)}
 	}
 	stored, err := Stored(p)
 	return stored, err == nil

@@ -47,6 +47,18 @@ func drawNodeAffinity(t *rapid.T) *v1.NodeAffinity {
 	return a
 }
 
+// drawPreference draws terms of one label each, so that most match some node.
+func drawPreference(t *rapid.T) *v1.NodeAffinity {
+	a := &v1.NodeAffinity{}
+	for range rapid.IntRange(1, 3).Draw(t, "preferred of nodes") {
+		r := v1.NodeSelectorRequirement{Key: one(t, "key", "zone", "disk"), Operator: v1.NodeSelectorOpIn, Values: []string{one(t, "value", values...)}}
+		a.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PreferredDuringSchedulingIgnoredDuringExecution, v1.PreferredSchedulingTerm{
+			Weight: one(t, "weight", int32(1), 10, 100), Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{r}},
+		})
+	}
+	return a
+}
+
 // drawNodeTerm draws a term that may be empty, which matches nothing.
 func drawNodeTerm(t *rapid.T) (term v1.NodeSelectorTerm) {
 	for range rapid.IntRange(0, 2).Draw(t, "expressions") {
