@@ -64,6 +64,9 @@ type Backend interface {
 	// JoinCluster joins nodes together. Where follow is not "", it is an inventory
 	// on the daemon's machine that the cluster's nodes are kept equal to.
 	JoinCluster(ctx context.Context, name string, nodes []client.NodeSpec, follow string) (client.Cluster, error)
+	// JoinKubernetes joins a cluster of Kubernetes, and answers once it was read, or
+	// could not be for some seconds: it is tried on then.
+	JoinKubernetes(ctx context.Context, name string, k client.Kubernetes) (client.Cluster, error)
 	LeaveCluster(ctx context.Context, name string) error
 
 	Classes(ctx context.Context) ([]client.Class, error)

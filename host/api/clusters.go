@@ -17,6 +17,9 @@ func (s *server) clusterRoutes() {
 		if callOf(ctx).May(access.ChangeFleet) != nil {
 			for i := range list {
 				list[i].Follow = "" // a place on the daemon's disk
+				if k := list[i].Kubernetes; k != nil {
+					list[i].Kubernetes = &client.KubernetesState{State: k.State}
+				}
 			}
 		}
 		return answer(clusters{list}, err)
@@ -26,6 +29,8 @@ func (s *server) clusterRoutes() {
 			Name   string                     `json:"name"`
 			Nodes  []written[client.NodeSpec] `json:"nodes,omitempty"`
 			Follow string                     `json:"follow,omitempty" doc:"Inventory on the daemon's machine that the nodes are kept equal to, in place of nodes"`
+
+			Kubernetes *client.Kubernetes `json:"kubernetes,omitempty" doc:"A cluster of Kubernetes, in place of nodes"`
 		}
 	}
 	handle(s, http.MethodPost, "/v1/clusters", "join-cluster", "Join nodes together, all or none", func(ctx context.Context, in *joining) (*body[client.Cluster], error) {
@@ -33,6 +38,10 @@ func (s *server) clusterRoutes() {
 		switch {
 		case b.Name == "":
 			return nil, invalid("name: missing, expected the name of the cluster")
+		case b.Kubernetes != nil && (len(b.Nodes) > 0 || b.Follow != ""):
+			return nil, invalid("kubernetes: beside nodes or follow, expected one of them")
+		case b.Kubernetes != nil:
+			return answer(s.backend.JoinKubernetes(ctx, b.Name, *b.Kubernetes))
 		case (len(b.Nodes) == 0) == (b.Follow == ""):
 			return nil, invalid("nodes: %d beside follow %q, expected one of them", len(b.Nodes), b.Follow)
 		}

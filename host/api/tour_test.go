@@ -167,6 +167,9 @@ func tourRest(t *testing.T, b *apitest.Backend, c *client.Client) {
 	equal(t, check(t, k, err), client.Cluster{Name: "lab", Nodes: 2, Ready: 2})
 	k, err = c.JoinCluster(ctx, "file", nil, "/etc/nodes.yaml")
 	equal(t, check(t, k, err).Follow, "/etc/nodes.yaml")
+	spec := client.Kubernetes{Kubeconfig: "/etc/kube", Context: "prod", SchedulerName: "s", NodeSelector: "pool=poise"}
+	k, err = c.JoinKubernetes(ctx, "prod", spec)
+	equal(t, check(t, k, err).Kubernetes.Kubernetes, spec)
 	clusters, err := c.Clusters(ctx)
 	equal(t, check(t, clusters, err), []client.Cluster{{Name: "file", Follow: "/etc/nodes.yaml"}, {Name: "lab", Nodes: 2, Ready: 2}})
 	check(t, 0, c.LeaveCluster(ctx, "lab"))

@@ -18,18 +18,26 @@ func newCluster(s Streams) *cobra.Command {
 
 func newClusterJoin(s Streams, r *remote) *cobra.Command {
 	var follow bool
+	var k kubeFlags
 	cmd := &cobra.Command{
-		Use: "join NAME FILE [flags]", Short: "Let the nodes of a file join as a cluster, all or none",
+		Use: "join NAME [FILE] [flags]", Short: "Let the nodes of a file, or a cluster of Kubernetes, join",
 		Long: "Let the nodes of a file join as a cluster, all or none. With --follow, the daemon reads the file\n" +
-			"itself, on its own machine, and keeps the cluster's nodes equal to it as it changes.",
-		Example: "  poise cluster join lab examples/fleets/mixed.yaml",
+			"itself, on its own machine, and keeps the cluster's nodes equal to it as it changes.\n\n" +
+			"With --kubeconfig, or --in-cluster where the daemon runs in a pod, it is a cluster of Kubernetes that\n" +
+			"joins: its pods that ask for the scheduler poise are placed by the same queue, classes and policies,\n" +
+			"and jobs run there as pods.",
+		Example: "  poise cluster join lab examples/fleets/mixed.yaml\n" +
+			"  poise cluster join prod --kubeconfig ~/.kube/config --context prod",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("%d arguments, expected the cluster's name and a file of nodes", len(args))
+			if want := 2 - k.given(); len(args) != want {
+				return usagef("%d arguments, expected the cluster's name and a file of nodes, or the name and --kubeconfig or --in-cluster", len(args))
 			}
-			return nil
+			return k.check(follow)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if k.given() > 0 {
+				return k.join(cmd, s, r, args[0])
+			}
 			var specs []client.NodeSpec
 			inventory := ""
 			if follow {
@@ -50,11 +58,11 @@ func newClusterJoin(s Streams, r *remote) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(s.Out, "cluster %s joined: %d nodes, %d ready\n", cell(k.Name), k.Nodes, k.Ready)
-				return err
+				return joined(s.Out, &k)
 			})
 		},
 	}
+	k.addFlags(cmd)
 	cmd.Flags().BoolVar(&follow, "follow", false, "the file is an inventory on the daemon's machine, which the daemon follows")
 	return cmd
 }
@@ -75,7 +83,11 @@ func newClusterList(s Streams, r *remote) *cobra.Command {
 				return o.print(s.Out, list, func(w io.Writer) error {
 					t := rows{{"NAME", "NODES", "READY", "FOLLOWS"}}
 					for i := range list {
-						t.add(list[i].Name, fmt.Sprint(list[i].Nodes), fmt.Sprint(list[i].Ready), list[i].Follow)
+						follows := list[i].Follow
+						if list[i].Kubernetes != nil {
+							follows = kubernetesText(list[i].Kubernetes)
+						}
+						t.add(list[i].Name, fmt.Sprint(list[i].Nodes), fmt.Sprint(list[i].Ready), follows)
 					}
 					return t.write(w, "clusters")
 				})

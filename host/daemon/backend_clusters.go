@@ -35,6 +35,14 @@ func (d *Daemon) Clusters(context.Context) ([]client.Cluster, error) {
 		byName[name].Follow = f.path
 	}
 	d.follows.mu.Unlock()
+	d.kubes.mu.Lock()
+	for name, k := range d.kubes.all {
+		if byName[name] == nil {
+			byName[name] = &client.Cluster{Name: name}
+		}
+		byName[name].Kubernetes = k.view()
+	}
+	d.kubes.mu.Unlock()
 	all := make([]client.Cluster, 0, len(byName))
 	for _, c := range byName {
 		all = append(all, *c)
@@ -120,11 +128,15 @@ func (d *Daemon) LeaveCluster(ctx context.Context, name string) error {
 	if d.own(name) {
 		return &poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("cluster %q", name), Detail: "it is this machine, expected another cluster"}
 	}
+	if err := d.leaveKube(ctx, name); err != nil {
+		return err
+	}
 	return d.unfollow(ctx, name, func() error {
 		return d.durably(ctx, func(c *core) error {
 			if err := c.joinAll(name, nil); err != nil {
 				return err
 			}
+			c.dropPods(name)
 			c.publish()
 			return nil
 		})

@@ -20,12 +20,13 @@ type hook struct {
 	binder
 	mu    sync.Mutex
 	binds []string // placements, in order
+	seen  engine.Binding
 	says  func(n int, b engine.Binding) error
 }
 
 func (h *hook) Bind(ctx context.Context, b engine.Binding) error {
 	h.mu.Lock()
-	h.binds = append(h.binds, b.Placement)
+	h.binds, h.seen = append(h.binds, b.Placement), b
 	n := len(h.binds)
 	h.mu.Unlock()
 	if err := h.says(n, b); err != nil {
@@ -38,6 +39,13 @@ func (h *hook) bound() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.binds)
+}
+
+// last gives the binding that was seen last.
+func (h *hook) last() engine.Binding {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seen
 }
 
 // hooked runs a daemon with a node n0 of four cores whose binds are hooked.
@@ -195,7 +203,7 @@ func TestSlowEngine(t *testing.T) {
 // What is to be done for one placement is done in order, and all of it.
 func TestHands(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHands()
+		h := newHands(engineHands)
 		var mu sync.Mutex
 		done := map[string][]int{}
 		under := map[string]bool{}
@@ -213,7 +221,7 @@ func TestHands(t *testing.T) {
 					t.Errorf("%s: two at one time", p)
 				}
 				under[p] = true
-				if len(under) > maxHands {
+				if len(under) > engineHands {
 					t.Errorf("%d at one time", len(under))
 				}
 				mu.Unlock()

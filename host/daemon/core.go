@@ -88,6 +88,7 @@ type liveJob struct {
 	over     *atomic.Bool       // of the placement: it must not be bound any more
 	decision *poise.Decision
 	unbound  int    // binds in a row that failed
+	class    string // of the node, as of the placement
 	stop     string // why it is to end though it is placed, "" = it is not
 }
 
@@ -241,6 +242,7 @@ func (c *core) settle(w timed) error {
 			live.row.Reason = reason
 			c.keep(live)
 		}
+		c.tellWaiting(live, &s.Decision)
 		return nil
 	}
 	if s.Members != nil {

@@ -64,6 +64,7 @@ type Daemon struct {
 	began    time.Time
 	ready    atomic.Bool
 	follows  follows
+	kubes    kubes
 	tenants  tenants
 	changing sync.Mutex // of what is in force
 	saving   sync.Mutex // of snapshot files
@@ -111,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{
-		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(), outside: newExternal(), began: time.Now(), follows: newFollows(), probes: newProbes(),
+		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(engineHands), outside: newExternal(), began: time.Now(), follows: newFollows(), kubes: newKubes(), probes: newProbes(),
 		gate:    newGate(),
 		builder: builder(c, o.Compile, s), outlooks: outlooks{turn: make(chan struct{}, 1)}, registry: registry, metrics: metrics,
 	}
@@ -145,6 +146,9 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	if err := d.openLanes(ctx, c); err != nil {
+		return err
+	}
+	if err := d.takeUpKubes(ctx); err != nil {
 		return err
 	}
 	if err := d.core.resume(); err != nil {
@@ -279,6 +283,9 @@ func (d *Daemon) engineOf(cluster string) binder {
 	case d.own(cluster):
 		return d.local
 	}
+	if k := d.kube(cluster); k != nil {
+		return k
+	}
 	return d.sim
 }
 
@@ -306,6 +313,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	g.Go(func() error { return d.watchNodes(ctx) })
+	g.Go(func() error { return d.runKubes(ctx) })
 	g.Go(func() error { return d.meter(ctx) })
 	g.Go(func() error { return d.retain(ctx) })
 	g.Go(func() error { return d.probe(ctx) })

@@ -96,6 +96,10 @@ func (c *core) displaced(live *liveJob) {
 		c.end(live, stateFailed, nil, live.stop)
 		return
 	}
+	if live.spec.Job.Pod != nil { // whoever made it makes another one
+		c.end(live, stateLost, nil, "evicted for "+c.forWhom(c.loop.State().Job(id)))
+		return
+	}
 	if err := c.event(c.loop.Requeue(c.loop.State().Job(id), c.now())); err != nil {
 		panic(fmt.Sprintf("BUG: a placed job cannot wait again: %v", err))
 	}

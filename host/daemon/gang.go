@@ -52,7 +52,7 @@ func (c *core) placeGang(members []poise.Decision, snapshot uint64) error {
 	for i := range members {
 		live := c.jobs[members[i].Job]
 		live.decision = &members[i]
-		c.start(live, &members[i], fmt.Sprintf("p%d-%d", index, i), index)
+		c.start(live, &members[i], placementID(fmt.Sprintf("p%d-%d", index, i), &live.spec.Job), index)
 	}
 	return nil
 }
@@ -63,6 +63,7 @@ func (c *core) start(live *liveJob, d *poise.Decision, placement string, index u
 		ID: placement, Job: live.row.ID, Node: d.Node, Devices: d.Devices, Placed: int64(c.at), State: stateStarting, Decision: index,
 	}
 	live.engine, live.over = c.engineOf(d.Node), new(atomic.Bool)
+	live.class = c.classOf(d.Node)
 	live.row.State, live.row.Node, live.row.Reason = stateStarting, d.Node, ""
 	c.byPlace[live.place.ID] = d.Job
 	c.keep(live)

@@ -12,7 +12,7 @@ import (
 // itself.
 func (c *core) join(n poise.Node) error {
 	if c.classes != nil {
-		n.Labels = c.classes.Labels(&n)
+		n.Labels = model.Labelled(n.Labels, c.classes.Labels(&n))
 	}
 	row, there := c.loop.State().Row(n.Name)
 	if !there {
@@ -63,6 +63,10 @@ func (c *core) leave(name string) error {
 		c.evict(live.engine, live.place.ID, 0, func(error) {})
 		if live.stop != "" {
 			c.end(live, stateFailed, nil, live.stop)
+			continue
+		}
+		if live.spec.Job.Pod != nil { // it cannot be put elsewhere
+			c.end(live, stateLost, nil, fmt.Sprintf("node %s left", name))
 			continue
 		}
 		c.requeue(live, fmt.Sprintf("node %s left", name))

@@ -512,3 +512,20 @@ func TestSilence(t *testing.T) {
 	})
 	state(client.NodeReady)
 }
+
+// A node keeps its own labels beside those of the classes, also one that joins, or
+// describes itself anew, when there are classes already (found with a cluster's
+// nodes that joined second: their labels were gone).
+func TestOwnLabels(t *testing.T) {
+	w := serve(t, folder(t), settings{})
+	w.join("a", nodes("a", 3, "8"))
+	for range 2 {
+		n := nodes("b", 1, "8")
+		n[0].Labels = map[string]string{"zone": "east", "poise.dev/class": "mine"}
+		w.join("b", n)
+		got, err := w.Node(t.Context(), "b0")
+		if err != nil || got.Spec.Labels["zone"] != "east" || got.Spec.Labels["poise.dev/class"] != got.Class || got.Class == "mine" {
+			t.Errorf("labels %v, class %s, error %v", got.Spec.Labels, got.Class, err)
+		}
+	}
+}

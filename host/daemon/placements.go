@@ -37,7 +37,7 @@ func (c *core) place(live *liveJob, d *poise.Decision, snapshot uint64) error {
 	c.batch.Decisions = append(c.batch.Decisions, store.DecisionRow{
 		Seq: index, Job: live.row.ID, Tenant: live.row.Tenant, Node: d.Node, Policy: d.Policy, At: int64(c.at), Snapshot: snapshot, Commit: index, Body: body,
 	})
-	c.start(live, d, fmt.Sprintf("p%d", index), index)
+	c.start(live, d, placementID(fmt.Sprintf("p%d", index), &live.spec.Job), index)
 	return nil
 }
 
@@ -55,6 +55,7 @@ func (j *liveJob) binding() engine.Binding {
 		DeviceKind: job.Request.Device.Kind, Command: j.spec.Command, Env: j.spec.Env, Marks: j.spec.Array.marks(), Dir: j.spec.Dir,
 		Amounts: job.Request.Amounts, RunTime: job.RunTime, Grace: grace,
 	}
+	b.Notes = j.notes()
 	if g := job.Gang; g != nil {
 		b.Gang, b.TaskIndex, b.Tasks = g.ID, g.Index, g.Size
 	}
@@ -66,7 +67,7 @@ func (j *liveJob) binding() engine.Binding {
 func (c *core) bind(live *liveJob) {
 	e, b, over := live.engine, live.binding(), live.over
 	c.then(func() {
-		c.hands.do(b.Placement, func() {
+		c.handsOf(e).do(b.Placement, func() {
 			if over.Load() {
 				return
 			}
@@ -76,6 +77,14 @@ func (c *core) bind(live *liveJob) {
 			}
 		})
 	}, nil)
+}
+
+// handsOf gives who asks an engine.
+func (c *core) handsOf(e binder) doer {
+	if k, ok := e.(*kubeCluster); ok {
+		return k.hands
+	}
+	return c.hands
 }
 
 // placed gives the job that a placement is of, nil where it is over.
@@ -89,6 +98,8 @@ func (c *core) unbound(placement string, cause error) {
 	}
 	live.unbound++
 	switch {
+	case live.spec.Job.Pod != nil && (poise.KindOf(cause) == poise.NotFound || poise.KindOf(cause) == poise.Conflict):
+		c.podUnbound(live, cause)
 	case live.stop != "":
 		c.end(live, stateFailed, nil, live.stop)
 	case poise.KindOf(cause) == poise.Invalid, poise.KindOf(cause) == poise.Denied:
@@ -104,7 +115,7 @@ func (c *core) unbound(placement string, cause error) {
 	default:
 		// It may have begun all the same. Who does not know it will not run it.
 		e := live.engine
-		c.hands.do(placement, func() {
+		c.handsOf(e).do(placement, func() {
 			if err := e.Evict(context.Background(), placement, 0); poise.KindOf(err) == poise.NotFound {
 				c.tell(func(c *core) { c.giveUp(placement, cause) })
 			} else if err != nil {
@@ -249,7 +260,7 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 // forget lets an engine drop a task whose end is durable.
 func (c *core) forget(e binder, placement string) {
 	c.then(func() {
-		c.hands.do(placement, func() {
+		c.handsOf(e).do(placement, func() {
 			if err := e.Forget(context.Background(), placement); err != nil {
 				c.log.Warn("forget", "placement", placement, "error", err)
 			}
@@ -260,7 +271,7 @@ func (c *core) forget(e binder, placement string) {
 // evict has a task ended, after its bind, and gives the engine's answer.
 func (c *core) evict(e binder, placement string, grace poise.Span, answer func(error)) {
 	c.then(func() {
-		c.hands.do(placement, func() { answer(e.Evict(context.Background(), placement, grace)) })
+		c.handsOf(e).do(placement, func() { answer(e.Evict(context.Background(), placement, grace)) })
 	}, answer)
 }
 
@@ -337,4 +348,25 @@ func (c *core) rebind() {
 		}
 		c.bind(live)
 	}
+}
+
+// placementID gives the id of a placement, by a text that none of this history has.
+// A pod keeps it for good, so it has the pod's uid in it: another history may count
+// as this one.
+func placementID(text string, job *poise.Job) string {
+	if job.Pod != nil {
+		return text + "-" + string(job.ID)
+	}
+	return text
+}
+
+// classOf gives the class of a present node, "" where it has none.
+func (c *core) classOf(node string) string {
+	row, _ := c.loop.State().Row(node)
+	for _, l := range c.loop.State().View().Labels(row) {
+		if l.Key == poise.ClassLabel {
+			return l.Value
+		}
+	}
+	return ""
 }

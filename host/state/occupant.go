@@ -104,6 +104,18 @@ func (s *State) endOccupation(id string) error {
 	return nil
 }
 
+// Occupants gives the ids of what occupies nodes of a cluster, sorted.
+func (s *State) Occupants(cluster string) []string {
+	var ids []string
+	for id, o := range s.occupants {
+		if s.live.Cluster(o.task.row) == cluster {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // Occupant gives an occupant that is on a node, or nil.
 func (s *State) Occupant(id string) *poise.Occupant {
 	if o := s.occupants[id]; o != nil {

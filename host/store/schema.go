@@ -123,6 +123,11 @@ ALTER TABLE jobs ADD COLUMN grp TEXT NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN grp_name TEXT NOT NULL DEFAULT '';
 CREATE INDEX jobs_group ON jobs (grp, seq, id) WHERE grp <> '';
 CREATE INDEX jobs_group_name ON jobs (tenant, grp_name, seq, id) WHERE grp <> '';
+`, `
+-- Kubernetes clusters that joined, and how they are reached.
+CREATE TABLE kubes (
+	cluster TEXT NOT NULL PRIMARY KEY, body BLOB NOT NULL
+) STRICT;
 `}
 
 // migrate brings the database to the version that steps lead to. A crash on the

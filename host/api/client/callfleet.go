@@ -24,6 +24,11 @@ func (c *Client) JoinCluster(ctx context.Context, name string, nodes []NodeSpec,
 	return post[Cluster](ctx, c, body, "clusters")
 }
 
+// JoinKubernetes joins a cluster of Kubernetes.
+func (c *Client) JoinKubernetes(ctx context.Context, name string, k Kubernetes) (Cluster, error) {
+	return post[Cluster](ctx, c, map[string]any{"name": name, "kubernetes": k}, "clusters")
+}
+
 // LeaveCluster lets all nodes of a cluster leave.
 func (c *Client) LeaveCluster(ctx context.Context, name string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: at("clusters", name)}, nil)

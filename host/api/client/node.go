@@ -96,6 +96,23 @@ type Cluster struct {
 	Nodes  int    `json:"nodes"`
 	Ready  int    `json:"ready"`
 	Follow string `json:"follow,omitempty" doc:"File on the daemon's machine that its nodes are kept equal to"`
+	// Kubernetes is set for a cluster of Kubernetes.
+	Kubernetes *KubernetesState `json:"kubernetes,omitempty"`
+}
+
+// Kubernetes says how a cluster of Kubernetes is reached, and what of it is used.
+type Kubernetes struct {
+	Kubeconfig    string `json:"kubeconfig,omitempty" doc:"File on the daemon's machine, absolute; none = the cluster that the daemon runs in"`
+	Context       string `json:"context,omitempty" doc:"Of the kubeconfig; none = its current one"`
+	SchedulerName string `json:"scheduler_name,omitempty" doc:"Pods that ask for it are placed; none = poise"`
+	NodeSelector  string `json:"node_selector,omitempty" doc:"Labels of the nodes that are used; none = all"`
+}
+
+// KubernetesState is how a cluster of Kubernetes is doing.
+type KubernetesState struct {
+	Kubernetes
+	State  string `json:"state" enum:"reading,joined,lost"`
+	Reason string `json:"reason,omitempty" doc:"Why it is lost, or not read yet"`
 }
 
 // Class is a group of similar nodes, with the least and the most that they have.

@@ -1,0 +1,286 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/poise-sched/poise/host/engine/kube"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// unboundAgain is how long a pod whose bind was refused is left alone: what stood
+// in the way is seen by then.
+const unboundAgain poise.Span = 1000
+
+// absorb takes in what a cluster of Kubernetes tells. A change that the state
+// refuses is passed over: the error names the last one.
+func (c *core) absorb(k *kubeCluster, changes []kube.Change) (failed error) {
+	for _, change := range changes {
+		var err error
+		switch b := change.(type) {
+		case kube.Synced:
+			err = c.reconcile(k, &b)
+		case kube.NodeSeen:
+			err = c.nodeSeen(k, b.Node)
+		case kube.NodeGone:
+			delete(k.nodes, b.Name)
+			err = c.leave(b.Name)
+		case kube.PodWaits:
+			err = c.podWaits(k, &b)
+		case kube.PodOccupies:
+			err = c.podOccupies(&b)
+		case kube.PodBound:
+			err = c.podBound(k, &b)
+		case kube.PodGone:
+			err = c.podGone(b.ID)
+		case kube.Lost:
+			k.lost = true
+			k.is("lost", b.Reason)
+			err = c.vouch(k)
+		case kube.Back:
+			k.lost = false
+			k.is("joined", "")
+			err = c.vouch(k)
+		}
+		if err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// reconcile makes the state what the cluster is.
+func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
+	note := func(err error) {
+		if err != nil {
+			failed = err
+		}
+	}
+	k.lost = false
+	clear(k.nodes)
+	for _, n := range all.Nodes {
+		note(c.nodeSeen(k, n))
+	}
+	there, waits := map[string]bool{}, map[poise.JobID]bool{}
+	for i := range all.Occupants {
+		there[all.Occupants[i].ID] = true
+	}
+	for i := range all.Waiting {
+		waits[all.Waiting[i].Job.ID] = true
+	}
+	for _, id := range c.loop.State().Occupants(k.name) {
+		if !there[id] {
+			note(c.event(poise.NodeVacated{ID: id}))
+		}
+	}
+	for i := range all.Occupants {
+		note(c.podOccupies(&kube.PodOccupies{Occupant: all.Occupants[i]}))
+	}
+	for i := range all.Bound {
+		waits[all.Bound[i].Job.ID] = true
+		note(c.podBound(k, &all.Bound[i]))
+	}
+	for i := range all.Waiting {
+		note(c.podWaits(k, &all.Waiting[i]))
+	}
+	for _, j := range c.loop.State().All() {
+		if p := c.jobs[j.ID].spec.Job.Pod; p != nil && p.Cluster == k.name && j.Waiting() && !waits[j.ID] {
+			note(c.podGone(j.ID))
+		}
+	}
+	for _, n := range c.nodes() {
+		if _, known := k.nodes[n.Name]; n.Cluster == k.name && !known {
+			note(c.leave(n.Name))
+		}
+	}
+	k.is("joined", "")
+	select {
+	case <-k.synced:
+	default:
+		c.then(func() { close(k.synced) }, nil)
+	}
+	return failed
+}
+
+// nodeSeen takes in a node. While its cluster is lost nothing new goes there.
+func (c *core) nodeSeen(k *kubeCluster, n poise.Node) error {
+	k.nodes[n.Name] = !n.NotReady
+	n.NotReady = n.NotReady || k.lost
+	return c.join(n)
+}
+
+// vouch marks the nodes of a cluster as what they are now that it is lost or back.
+func (c *core) vouch(k *kubeCluster) error {
+	for _, n := range c.nodes() {
+		if n.Cluster == k.name {
+			notReady := k.lost || !k.nodes[n.Name]
+			if err := c.mark(n.Name, nil, &notReady); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// podWaits takes in a pod that waits. One that has changed waits anew.
+func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits) error {
+	live := c.jobs[p.Job.ID]
+	if live != nil && live.place.ID != "" {
+		return nil // its bind is under way
+	}
+	if len(p.Refused) > 0 {
+		why := strings.Join(p.Refused, "; ")
+		if live != nil {
+			c.end(live, stateWithdrawn, nil, "not for Poise to place: "+why)
+		}
+		c.tellPod(k, p.Job.ID, "not for Poise to place: "+why)
+		return nil
+	}
+	if live != nil {
+		if reflect.DeepEqual(live.spec.Job, p.Job) {
+			return nil
+		}
+		c.end(live, stateWithdrawn, nil, "its pod has changed, and waits anew")
+	}
+	_, err := c.accept(&Spec{Job: p.Job}, "")
+	return err
+}
+
+// podOccupies takes in a pod that somebody else has put on a node.
+func (c *core) podOccupies(p *kube.PodOccupies) error {
+	if live := c.jobs[poise.JobID(p.Occupant.ID)]; live != nil {
+		if live.place.ID != "" {
+			c.end(live, stateLost, nil, fmt.Sprintf("another scheduler has put its pod on node %s", p.Occupant.Node))
+		} else {
+			c.end(live, stateWithdrawn, nil, fmt.Sprintf("another scheduler has put its pod on node %s", p.Occupant.Node))
+		}
+	}
+	if had := c.loop.State().Occupant(p.Occupant.ID); had != nil && reflect.DeepEqual(*had, p.Occupant) {
+		return nil
+	}
+	return c.event(poise.NodeOccupied{Occupant: p.Occupant})
+}
+
+// podBound takes in a pod that Poise has put on a node. One that is not known, as
+// after a start without the history, holds what it holds.
+func (c *core) podBound(k *kubeCluster, p *kube.PodBound) error {
+	live := c.jobs[p.Job.ID]
+	if live != nil && live.place.ID == p.Placement {
+		return nil
+	}
+	if live != nil { // it was placed elsewhere, or not yet, as far as is known
+		state := stateWithdrawn
+		if live.place.ID != "" {
+			state = stateLost
+		}
+		c.end(live, state, nil, fmt.Sprintf("its pod is on node %s by placement %s", p.Node, p.Placement))
+	}
+	return c.podOccupies(&kube.PodOccupies{Occupant: poise.Occupant{
+		ID: string(p.Job.ID), Name: p.Job.Name, Node: p.Node, Request: p.Job.Request, Labels: p.Job.Labels, Pod: p.Job.Pod,
+	}})
+}
+
+// podGone takes in that a pod is gone that waited or occupied.
+func (c *core) podGone(id poise.JobID) error {
+	if live := c.jobs[id]; live != nil && live.place.ID == "" {
+		c.end(live, stateWithdrawn, nil, "its pod is gone")
+	}
+	if c.loop.State().Occupant(string(id)) == nil {
+		return nil
+	}
+	return c.event(poise.NodeVacated{ID: string(id)})
+}
+
+// dropPods withdraws the jobs that wait of the pods of a cluster that leaves.
+func (c *core) dropPods(cluster string) {
+	for _, j := range c.loop.State().Waiting() {
+		if p := c.jobs[j.ID].spec.Job.Pod; p != nil && p.Cluster == cluster {
+			c.end(c.jobs[j.ID], stateWithdrawn, nil, fmt.Sprintf("cluster %s left", cluster))
+		}
+	}
+}
+
+// ofNodes says whether a change may be one of nodes.
+func ofNodes(change kube.Change) bool {
+	switch change.(type) {
+	case kube.Synced, kube.NodeSeen, kube.NodeGone:
+		return true
+	}
+	return false
+}
+
+// podUnbound takes note that a pod could not be bound and never will be by this
+// placement.
+func (c *core) podUnbound(live *liveJob, cause error) {
+	if poise.KindOf(cause) == poise.NotFound {
+		c.end(live, stateWithdrawn, nil, "its pod is gone")
+		return
+	}
+	if err := c.event(poise.JobRequeued{Job: live.spec.Job.ID, NotBefore: c.now() + poise.Time(unboundAgain)}); err != nil {
+		panic(fmt.Sprintf("BUG: a placed job cannot wait again: %v", err))
+	}
+	c.leavePlace(live, stateLost)
+	live.row.State, live.row.Node, live.row.Reason = stateWaiting, "", cause.Error()
+	c.keep(live)
+}
+
+// tellPod has a pod say why it waits.
+func (c *core) tellPod(k *kubeCluster, id poise.JobID, why string) {
+	c.then(func() {
+		k.hands.do(string(id), func() {
+			if err := k.Waits(context.Background(), id, why); err != nil {
+				c.log.Warn("say why a pod waits", "pod", string(id), "error", err)
+			}
+		})
+	}, nil)
+}
+
+// tellWaiting has the pod of a job that was not placed say why, without numbers: it
+// is written again only when the reason is another one.
+func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
+	p := live.spec.Job.Pod
+	if p == nil {
+		return
+	}
+	k, ok := c.engines(p.Cluster).(*kubeCluster)
+	if !ok {
+		return
+	}
+	var causes []string
+	for _, r := range d.Reasons {
+		text := r.Code().String()
+		if dims := c.loop.State().View().Dims(); (r.Code() == poise.IdleShort || r.Code() == poise.CapacityShort) && r.Dim() < len(dims) {
+			text += " " + dims[r.Dim()]
+		}
+		if !slices.Contains(causes, text) {
+			causes = append(causes, text)
+		}
+	}
+	why := d.Verdict.String()
+	if len(causes) > 0 {
+		why += ": " + strings.Join(causes, ", ")
+	}
+	c.tellPod(k, live.spec.Job.ID, why)
+}
+
+// notes are what the decision about a job says, for whoever reads its task.
+func (j *liveJob) notes() map[string]string {
+	d := j.decision
+	if j.spec.Job.Pod == nil || d == nil {
+		return nil
+	}
+	notes := map[string]string{"decision": fmt.Sprint(j.place.Decision), "policy": d.Policy}
+	if len(d.Ranked) > 0 {
+		notes["loss"] = fmt.Sprint(d.Ranked[0].Loss)
+	}
+	if j.class != "" {
+		notes["class"] = j.class
+	}
+	for _, p := range d.Plugins {
+		notes["policy"] = p.Name + "@sha256:" + p.Digest
+	}
+	return notes
+}
