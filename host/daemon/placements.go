@@ -173,6 +173,9 @@ func (c *core) leavePlace(live *liveJob, state string) {
 func (c *core) status(from binder, s engine.Status) {
 	live := c.placed(s.Placement)
 	if live == nil {
+		if _, pods := from.(*kubeCluster); pods && !s.State.Ended() {
+			return // a pod that this history does not know is no stray: it occupies its node, see podBound
+		}
 		if s.State.Ended() {
 			c.forget(from, s.Placement)
 		} else { // a task of no job: its placement is over, or was never committed

@@ -213,3 +213,29 @@ func TestClusterLost(t *testing.T) {
 		t.Errorf("idle %s, expected that of p3 taken", got)
 	}
 }
+
+// A pod that runs by a placement that this history does not know, as after the
+// history was lost, goes on, and holds what it holds. A stray of another engine is
+// evicted.
+func TestUnknownPlacementGoesOn(t *testing.T) {
+	d, h, tell := podCluster(t, func(int, engine.Binding) error { return nil })
+	tell(kube.Synced{Nodes: []poise.Node{kubeNode("a", 4000)}, Bound: []kube.PodBound{{Job: podJob("p", 3000), Node: "k/a", Placement: "p9-p"}}})
+	if got := idle(t, d, "a"); got != "1" {
+		t.Errorf("idle %s", got)
+	}
+	f := func(from binder, evictions int) {
+		t.Helper()
+		err := d.durably(t.Context(), func(c *core) error {
+			before := len(c.effects)
+			if c.status(from, engine.Status{Placement: "p9-p", State: engine.Running}); len(c.effects) != before+evictions {
+				t.Errorf("%T: %d effects, expected %d", from, len(c.effects)-before, evictions)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f(&kubeCluster{}, 0)
+	f(h, 1)
+}
