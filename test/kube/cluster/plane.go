@@ -111,6 +111,9 @@ func run(ctx context.Context, p *process, ready func(context.Context) error) err
 // Stop ends the servers, those that use others first, and returns once all are
 // gone. A plane that is stopped stays so.
 func (p *Plane) Stop() {
+	if p.etcd.running() {
+		_ = p.etcd.signal(syscall.SIGCONT) // the others would wait for it
+	}
 	p.scheduler.stop()
 	p.apiserver.stop()
 	p.etcd.stop()
