@@ -121,6 +121,7 @@ func (d *Daemon) startKube(k *kubeCluster) {
 				if err := c.absorb(k, changes); err != nil {
 					d.log.Error("a change of a cluster is not taken in", "cluster", k.name, "error", err)
 				}
+				d.tenants.know(c)
 				if !slices.ContainsFunc(changes, ofNodes) {
 					return
 				}

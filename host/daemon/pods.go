@@ -145,8 +145,19 @@ func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits) error {
 		}
 		c.end(live, stateWithdrawn, nil, "its pod has changed, and waits anew")
 	}
+	if err := c.knowTenant(p.Job.Tenant); err != nil {
+		return err
+	}
 	_, err := c.accept(&Spec{Job: p.Job}, "")
 	return err
+}
+
+// knowTenant makes a tenant of a namespace when its first pod comes.
+func (c *core) knowTenant(id poise.TenantID) error {
+	if id == poise.DefaultTenant || c.loop.State().Policies().Tenant(id) != nil {
+		return nil
+	}
+	return c.event(poise.TenantSet{Tenant: poise.Tenant{ID: id}})
 }
 
 // podOccupies takes in a pod that somebody else has put on a node.

@@ -101,6 +101,9 @@ func TestPods(t *testing.T) {
 	}
 	tell(kube.PodGone{ID: "ds"})
 	reaches(t, d, "p2", client.Running)
+	if share, err := d.Share(t.Context(), "t"); err != nil || share.Tenant != "t" {
+		t.Errorf("%+v, %v, expected the namespace to be a tenant", share, err)
+	}
 	// A node that others fill beyond what it has.
 	tell(kube.NodeSeen{Node: kubeNode("b", 4000)}, kube.PodOccupies{Occupant: takes("x", "b", 9000)}, kube.PodWaits{Job: podJob("p3", 1)})
 	if got := idle(t, d, "b"); got != "-5" {
