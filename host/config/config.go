@@ -100,8 +100,10 @@ type PolicyLimits struct {
 
 // Cluster says which nodes there are from the start.
 type Cluster struct {
-	Name      string `koanf:"name"`
-	Inventory string `koanf:"inventory"`
+	Name           string `koanf:"name"`
+	Inventory      string `koanf:"inventory"`
+	InCluster      string `koanf:"in_cluster"`
+	InClusterNodes string `koanf:"in_cluster_nodes"`
 }
 
 // Scheduler says how nodes are ranked where no policy says otherwise.

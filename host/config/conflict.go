@@ -29,6 +29,8 @@ func (c *Config) conflicts() []Problem {
 		clash(c.Policy.OnFailure != "", "policy.on_failure", c.Policy.OnFailure, expected)
 	}
 	clash(len(c.API.Socket) > maxSocket, "api.socket", c.API.Socket, "a path of at most 107 bytes; a shorter data_dir makes a shorter one")
+	clash(c.Cluster.InCluster != "" && c.Cluster.InCluster == c.Cluster.Name, "cluster.in_cluster", c.Cluster.InCluster, "another name than cluster.name has")
+	clash(c.Cluster.InClusterNodes != "" && c.Cluster.InCluster == "", "cluster.in_cluster_nodes", c.Cluster.InClusterNodes, "nothing, as cluster.in_cluster is empty")
 	return append(found, c.API.conflicts()...)
 }
 

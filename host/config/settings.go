@@ -66,6 +66,8 @@ func settings() []setting {
 
 		one("cluster.name", "name of the cluster that the nodes of the start join", text("a name of at most 253 bytes without space", func(s string) bool { return isName(s) && len(s) <= 253 }), func(c *Config) *string { return &c.Cluster.Name }),
 		path(one("cluster.inventory", "file of nodes that are there from the start; empty for none", text("a path", anything), func(c *Config) *string { return &c.Cluster.Inventory })),
+		one("cluster.in_cluster", "name that the cluster of Kubernetes joins by that the daemon runs in; empty: it does not join by itself", text("a name of at most 253 bytes without space and slash, or nothing", isClusterOrNothing), func(c *Config) *string { return &c.Cluster.InCluster }),
+		one("cluster.in_cluster_nodes", "labels of the nodes of that cluster that are used, such as pool=poise; empty for all", text("a selector of labels", anything), func(c *Config) *string { return &c.Cluster.InClusterNodes }),
 
 		running(one("scheduler.policy", "native scorer", choice("idle-balance", "idle-balance-spread", "idle-balance-demand"), func(c *Config) *string { return &c.Scheduler.Policy })),
 		running(one("scheduler.params.beta", "idle-balance: exponent of the gpu column's balance degree", decimal(0.01, 4), func(c *Config) *float64 { return &c.Scheduler.Params.Beta })),
@@ -127,6 +129,10 @@ func isIssuer(s string) bool {
 	ip := net.ParseIP(u.Hostname())
 	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 	return (u.Scheme == "https" || u.Scheme == "http" && local) && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+}
+
+func isClusterOrNothing(s string) bool {
+	return s == "" || isName(s) && len(s) <= 253 && !strings.Contains(s, "/")
 }
 
 func noSpace(s string) bool { return !strings.Contains(s, " ") }

@@ -151,6 +151,9 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	if err := d.takeUpKubes(ctx); err != nil {
 		return err
 	}
+	if err := d.joinInCluster(ctx, c); err != nil {
+		return err
+	}
 	if err := d.core.resume(); err != nil {
 		return err
 	}
