@@ -41,6 +41,9 @@ func podBars(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
 	if b := sched.NewPodBar(snap, s.PodKinds(), j); b != nil {
 		bars = append(bars, b)
 	}
+	if l := sched.NewPodLean(snap, s.PodKinds(), j); l != nil {
+		bars = append(bars, l)
+	}
 	return bars
 }
 

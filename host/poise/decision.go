@@ -179,13 +179,16 @@ type Miss struct {
 
 // Ranked is one candidate with its loss and how it came about.
 type Ranked struct {
-	Node    string
-	Tier    uint16
-	Loss    float64   // rounded as ranked
-	Devices []uint16  `json:",omitempty"`
-	Formula string    // "spread", "demand", or the name of another scorer
-	Columns []Column  `json:",omitempty"` // empty for scorers that do not explain themselves
-	Seen    []Reading `json:",omitempty"` // what plugins saw of the node
+	Node string
+	Tier uint16
+	Loss float64 // rounded as ranked
+	// Near and Uneven come between tier and loss, where a pod prefers places by what
+	// is there: a larger Near is better, then a smaller Uneven.
+	Near, Uneven int64     `json:",omitempty"`
+	Devices      []uint16  `json:",omitempty"`
+	Formula      string    // "spread", "demand", or the name of another scorer
+	Columns      []Column  `json:",omitempty"` // empty for scorers that do not explain themselves
+	Seen         []Reading `json:",omitempty"` // what plugins saw of the node
 }
 
 // Reading is one value that a plugin saw, as a person reads it: a column of the

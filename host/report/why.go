@@ -208,6 +208,10 @@ func writeWinner(b *strings.Builder, d *poise.Decision) {
 	switch {
 	case best.Tier != next.Tier:
 		fmt.Fprintf(b, "it is in tier %d and %s in tier %d;\n  %s\n", best.Tier, plain(next.Node), next.Tier, tierText(best.Tier, next.Tier))
+	case best.Near != next.Near:
+		fmt.Fprintf(b, "what the pods near it weigh, by preferences about pods, is %d, and of %s %d\n", best.Near, plain(next.Node), next.Near)
+	case best.Uneven != next.Uneven:
+		fmt.Fprintf(b, "fewer pods of its spread rules are there than at %s\n", plain(next.Node))
 	case best.Loss != next.Loss:
 		fmt.Fprintf(b, "%s less loss than %s\n", trimmed(next.Loss-best.Loss), plain(next.Node))
 	default:

@@ -38,15 +38,24 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 		}
 		return
 	}
-	rows := p.shortList(r, chosen)
-	if detail == All {
+	lean := p.leanings(r)
+	var rows []uint32
+	if detail == All || lean != nil {
 		rows = p.allRanked(r, job)
+	} else {
+		rows = p.shortList(r, chosen)
+	}
+	if detail != All {
+		rows = rows[:min(len(rows), ShortList)]
 	}
 	for _, row := range rows {
 		e := &r.rows[row]
 		c := poise.Ranked{Node: snap.Name(row), Tier: e.tier, Loss: e.loss, Devices: p.devices(snap, job, row, e.mask), Formula: p.policy.Name}
 		if x, ok := p.policy.Scorer.(Explainer); ok {
 			c.Formula, c.Columns = x.Explain(snap, job, row, c.Devices)
+		}
+		if lean != nil {
+			c.Near, c.Uneven = lean[row].Near, lean[row].Uneven
 		}
 		for _, part := range p.parts {
 			if x, ok := part.(Shower); ok {
@@ -72,8 +81,8 @@ func (p *Pipeline) shortList(r *ranking, chosen uint32) []uint32 {
 	return rows[:min(len(rows), ShortList)]
 }
 
-// allRanked gives all candidates, best first, ties of the rule Seeded settled as
-// pick settles them.
+// allRanked gives all candidates that no bar refuses, best first, ties of the rule
+// Seeded settled as pick settles them.
 func (p *Pipeline) allRanked(r *ranking, job *state.Job) []uint32 {
 	var rows []uint32
 	for row := range uint32(len(r.rows)) {
@@ -81,8 +90,13 @@ func (p *Pipeline) allRanked(r *ranking, job *state.Job) []uint32 {
 			rows = append(rows, row)
 		}
 	}
-	prefix := hashPrefix(p.policy.Seed, job.ID)
+	prefix, lean := hashPrefix(p.policy.Seed, job.ID), p.leanings(r)
 	slices.SortFunc(rows, func(a, b uint32) int {
+		if lean != nil && r.rows[a].tier == r.rows[b].tier {
+			if order := lean[a].compare(lean[b]); order != 0 {
+				return order
+			}
+		}
 		if p.policy.Ties == Seeded && r.equal(a, b) {
 			x, y := hashOf(prefix, p.order.snap.Name(a)), hashOf(prefix, p.order.snap.Name(b))
 			if x != y {

@@ -29,7 +29,7 @@ type places struct {
 	values map[string]bool
 }
 
-// spread is a required SpreadRule with what is counted.
+// spread is a SpreadRule with what is counted.
 type spread struct {
 	rule   *poise.SpreadRule
 	counts map[string]int32 // by domain, of those that take part
@@ -68,7 +68,7 @@ func NewPodBar(snap *state.Snapshot, kinds []*state.PodKind, j *state.Job) *PodB
 			}
 		}
 	}
-	b.spreads(kinds, j)
+	b.spread = newSpreads(snap, kinds, j, false)
 	if len(b.near)+len(b.apart)+len(b.kept)+len(b.spread) == 0 {
 		return nil
 	}
@@ -105,34 +105,33 @@ func (b *PodBar) placesOf(rule *poise.PodRule, kinds []*state.PodKind, j *state.
 	return p
 }
 
-// spreads counts what the job's spread rules go by. Only nodes with the labels of
-// all of them take part.
-func (b *PodBar) spreads(kinds []*state.PodKind, j *state.Job) {
+// newSpreads counts what the soft or the required spread rules of a job go by. Only
+// nodes with the labels of all of them take part.
+func newSpreads(snap *state.Snapshot, kinds []*state.PodKind, j *state.Job, soft bool) []spread {
+	var all []spread
 	for i := range j.Kind.Pod.Spread {
-		if rule := &j.Kind.Pod.Spread[i]; !rule.Soft {
-			b.spread = append(b.spread, spread{rule: rule, counts: map[string]int32{}})
+		if rule := &j.Kind.Pod.Spread[i]; rule.Soft == soft {
+			all = append(all, spread{rule: rule, counts: map[string]int32{}})
 		}
 	}
-	if len(b.spread) == 0 {
-		return
-	}
 	f := fit{shape: j.Shape}
-	for i := range b.spread {
-		s := &b.spread[i]
+	for i := range all {
+		s := &all[i]
 		if matchesAll(s.rule.Labels, j.Kind.Labels) {
 			s.self = 1
 		}
 		on := s.found(kinds, j.Kind)
-		for row := range uint32(b.snap.Rows()) {
-			if !b.snap.Present(row) || b.snap.Cluster(row) != j.Kind.Pod.Cluster || !b.takesPart(row) ||
-				!s.rule.AnyNode && !f.labelsMatch(b.snap, row) || s.rule.HonorTaints && !f.tolerated(b.snap, row) {
+		for row := range uint32(snap.Rows()) {
+			if !snap.Present(row) || snap.Cluster(row) != j.Kind.Pod.Cluster || !takesPart(all, snap.Labels(row)) ||
+				!s.rule.AnyNode && !f.labelsMatch(snap, row) || s.rule.HonorTaints && !f.tolerated(snap, row) {
 				continue
 			}
-			value, _ := valueOf(b.snap.Labels(row), s.rule.Key)
+			value, _ := valueOf(snap.Labels(row), s.rule.Key)
 			s.counts[value] += on[row]
 		}
 		s.settle()
 	}
+	return all
 }
 
 // found counts by row what the rule does: of the job's namespace, not told to end,
@@ -159,10 +158,10 @@ func (s *spread) settle() {
 	}
 }
 
-// takesPart says whether the row's node has the labels of all spread rules.
-func (b *PodBar) takesPart(row uint32) bool {
-	return !slices.ContainsFunc(b.spread, func(s spread) bool {
-		_, ok := valueOf(b.snap.Labels(row), s.rule.Key)
+// takesPart says whether a node with these labels has those of all spread rules.
+func takesPart(all []spread, labels []poise.Label) bool {
+	return !slices.ContainsFunc(all, func(s spread) bool {
+		_, ok := valueOf(labels, s.rule.Key)
 		return !ok
 	})
 }

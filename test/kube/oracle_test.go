@@ -5,9 +5,11 @@
 package kube
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +66,8 @@ type answer struct {
 	refused []string          // why it does not place such a pod at all
 	nodes   map[string]string // why not this node, "" for nothing in the way
 	chosen  string            // "" where no node may have it
+	leans   map[string]sched.Leaning
+	soft    int // spread rules that are preferences
 }
 
 type fataler interface {
@@ -118,6 +122,10 @@ func ask(t fataler, q *question) answer {
 	if bar != nil {
 		pass.Bars = append(pass.Bars, bar)
 	}
+	lean := sched.NewPodLean(snap, s.PodKinds(), j)
+	if lean != nil {
+		pass.Bars = append(pass.Bars, lean)
+	}
 	scorer, err := balance.NewSpread(nil)
 	if err != nil {
 		t.Fatalf("the native scorer: %v", err)
@@ -126,12 +134,20 @@ func ask(t fataler, q *question) answer {
 	if err != nil {
 		t.Fatalf("plan: %v", err)
 	}
-	a := answer{nodes: map[string]string{}, chosen: strings.TrimPrefix(d.Node, engine.NodeName(cluster, ""))}
+	a := answer{nodes: map[string]string{}, leans: map[string]sched.Leaning{}, chosen: strings.TrimPrefix(d.Node, engine.NodeName(cluster, ""))}
+	for _, c := range q.Pod.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == v1.ScheduleAnyway {
+			a.soft++
+		}
+	}
 	for name := range present {
 		row, _ := s.Row(engine.NodeName(cluster, name))
 		why := fit.Reason(snap, row)
 		if why == 0 && bar != nil {
 			why = bar.Refuses(row)
+		}
+		if lean != nil {
+			a.leans[name] = lean.Lean(row)
 		}
 		if a.nodes[name] = ""; why != 0 {
 			a.nodes[name] = why.Code().String()
@@ -151,6 +167,7 @@ func judge(v oracle.Verdict, a answer) string {
 	}
 	if out.Len() == 0 {
 		judgeChoice(&out, v, a)
+		judgeLean(&out, v, a)
 	}
 	return out.String()
 }
@@ -168,6 +185,27 @@ func judgeChoice(out *strings.Builder, v oracle.Verdict, a answer) {
 		_, refused := v.Refused[name]
 		if !refused && (taints[name] < taints[a.chosen] || taints[name] == taints[a.chosen] && prefers[name] > prefers[a.chosen]) {
 			fmt.Fprintf(out, "Poise chose %s with %d taints and %d preferred, %s has %d and %d\n", a.chosen, taints[a.chosen], prefers[a.chosen], name, taints[name], prefers[name])
+		}
+	}
+}
+
+// judgeLean notes where two nodes stand in another order by preferences about pods
+// than kube-scheduler has them: by the weights of what is near, and by one soft
+// spread rule. For several of these its weights are logarithms, and ours are not.
+func judgeLean(out *strings.Builder, v oracle.Verdict, a answer) {
+	near, spread := v.Scores[names.InterPodAffinity], v.Scores[names.PodTopologySpread]
+	feasible := slices.DeleteFunc(slices.Sorted(maps.Keys(a.nodes)), func(name string) bool { return a.nodes[name] != "" })
+	for i, x := range feasible {
+		for _, y := range feasible[:i] {
+			if cmp.Compare(a.leans[x].Near, a.leans[y].Near) != cmp.Compare(near[x], near[y]) {
+				fmt.Fprintf(out, "near %s and %s is %d and %d, kube-scheduler %d and %d\n", x, y, a.leans[x].Near, a.leans[y].Near, near[x], near[y])
+			}
+			if lacks := a.leans[x].Uneven == math.MaxInt64 || a.leans[y].Uneven == math.MaxInt64; a.soft != 1 || lacks {
+				continue
+			}
+			if cmp.Compare(a.leans[x].Uneven, a.leans[y].Uneven) != cmp.Compare(spread[x], spread[y]) {
+				fmt.Fprintf(out, "uneven at %s and %s is %d and %d, kube-scheduler %d and %d\n", x, y, a.leans[x].Uneven, a.leans[y].Uneven, spread[x], spread[y])
+			}
 		}
 	}
 }

@@ -111,6 +111,8 @@ type QuotaMiss struct {
 type Ranked struct {
 	Node    string    `json:"node"`
 	Tier    uint16    `json:"tier"`
+	Near    int64     `json:"near,omitempty" doc:"Weights of preferences about pods that are near, between tier and loss; larger is better"`
+	Uneven  int64     `json:"uneven,omitempty" doc:"How many pods of a soft spread rule are there, weighed, after near; smaller is better"`
 	Loss    float64   `json:"loss" doc:"Smaller is better"`
 	Devices []uint16  `json:"devices,omitempty"`
 	Formula string    `json:"formula,omitempty"`

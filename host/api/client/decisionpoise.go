@@ -86,7 +86,7 @@ func NewMiss(m poise.Miss) Miss {
 
 func newRanked(r poise.Ranked) Ranked {
 	return Ranked{
-		Node: r.Node, Tier: r.Tier, Loss: r.Loss, Devices: slices.Clone(r.Devices), Formula: r.Formula,
+		Node: r.Node, Tier: r.Tier, Near: r.Near, Uneven: r.Uneven, Loss: r.Loss, Devices: slices.Clone(r.Devices), Formula: r.Formula,
 		Columns: each(r.Columns, func(c poise.Column) Column { return Column(c) }),
 		Seen:    each(r.Seen, func(s poise.Reading) Reading { return Reading(s) }),
 	}
@@ -147,7 +147,7 @@ func (w *Decision) Poise() (*poise.Decision, error) {
 
 func (r Ranked) poise() poise.Ranked {
 	return poise.Ranked{
-		Node: r.Node, Tier: r.Tier, Loss: r.Loss, Devices: slices.Clone(r.Devices), Formula: r.Formula,
+		Node: r.Node, Tier: r.Tier, Near: r.Near, Uneven: r.Uneven, Loss: r.Loss, Devices: slices.Clone(r.Devices), Formula: r.Formula,
 		Columns: each(r.Columns, func(c Column) poise.Column { return poise.Column(c) }),
 		Seen:    each(r.Seen, func(s Reading) poise.Reading { return poise.Reading(s) }),
 	}

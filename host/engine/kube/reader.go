@@ -66,7 +66,7 @@ func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 		refuse("preferred node affinity: %v", err)
 	}
 	p.Ports = portsOf(&pod.Spec)
-	if p.Rules, err = r.rules(pod, true); err != nil {
+	if p.Rules, err = r.rules(pod); err != nil {
 		refuse("pod affinity: %v", err)
 	}
 	if p.Spread, err = r.spread(pod); err != nil {
@@ -100,7 +100,7 @@ func (r *Reader) Occupant(pod *v1.Pod) (poise.Occupant, bool) {
 	// by hand, and the node refuses it.
 	o.Request, _ = r.request(pod, helper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true})
 	o.Request.Device.Count = min(o.Request.Device.Count, poise.MaxDevices)
-	rules, _ := r.rules(pod, false)
+	rules, _ := r.rules(pod)
 	o.Pod = &poise.Pod{Cluster: r.Cluster, Space: pod.Namespace, Ports: portsOf(&pod.Spec), Rules: rules}
 	if o.Pod.Validate("") != nil {
 		o.Pod.Rules = nil

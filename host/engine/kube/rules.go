@@ -52,10 +52,9 @@ func preferred(a *v1.Affinity) ([]poise.Preference, error) {
 	return all, nil
 }
 
-// rules gives a pod's rules about other pods: all of them for one that waits, and
-// those that matter to others for one that is placed. What cannot be read is left
-// out and is the error.
-func (r *Reader) rules(pod *v1.Pod, waits bool) ([]poise.PodRule, error) {
+// rules gives a pod's rules about other pods. Those of one that is placed matter to
+// others. What cannot be read is left out and is the error.
+func (r *Reader) rules(pod *v1.Pod) ([]poise.PodRule, error) {
 	a := pod.Spec.Affinity
 	if a == nil {
 		return nil, nil
@@ -79,10 +78,8 @@ func (r *Reader) rules(pod *v1.Pod, waits bool) ([]poise.PodRule, error) {
 		}
 	}
 	if near := a.PodAffinity; near != nil {
-		if waits {
-			for i := range near.RequiredDuringSchedulingIgnoredDuringExecution {
-				add(&near.RequiredDuringSchedulingIgnoredDuringExecution[i], false, 0)
-			}
+		for i := range near.RequiredDuringSchedulingIgnoredDuringExecution {
+			add(&near.RequiredDuringSchedulingIgnoredDuringExecution[i], false, 0)
 		}
 		weighted(near.PreferredDuringSchedulingIgnoredDuringExecution, false)
 	}
