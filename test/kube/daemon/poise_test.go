@@ -63,8 +63,13 @@ func serve(t *testing.T, dir string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{t: t, name: name, dir: dir}
-	p.cmd = exec.Command(name, "serve", "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--engine.kind", "sim", "--queue.retry-base", "50ms")
+	return start(t, name, dir, exec.Command(name, "serve", "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--engine.kind", "sim", "--queue.retry-base", "50ms"))
+}
+
+// start has a command serve on a data directory until the test ends.
+func start(t *testing.T, name, dir string, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{t: t, name: name, dir: dir, cmd: cmd}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -125,7 +130,12 @@ type fleet struct {
 
 func newFleet(t *testing.T, nodes ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, plane: cluster.ForTest(t, cluster.Config{})}
+	return newFleetOn(t, cluster.ForTest(t, cluster.Config{}), nodes...)
+}
+
+func newFleetOn(t *testing.T, plane *cluster.Plane, nodes ...string) *fleet {
+	t.Helper()
+	f := &fleet{t: t, plane: plane}
 	var err error
 	if f.api, err = kubernetes.NewForConfig(f.plane.Client(cluster.Admin)); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// gate stands between a daemon and the API server, and sees which rights are used
+// and which are refused. What it lets through is unchanged.
+type gate struct {
+	server *httptest.Server
+
+	mu      sync.Mutex
+	used    map[string]bool // by right, such as "create pods/binding"
+	refused map[string]bool
+	twice   bool // the next bind is sent twice, as a balancer does that lost an answer
+	old     bool // no streaming lists, as before Kubernetes 1.34
+}
+
+func newGate(t *testing.T, to *rest.Config) *gate {
+	t.Helper()
+	upstream, err := url.Parse(to.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(to.CAData)
+	g := &gate{used: map[string]bool{}, refused: map[string]bool{}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+		Transport:     transport,
+		FlushInterval: -1,
+		ModifyResponse: func(r *http.Response) error {
+			g.note(rightOf(r.Request.Method, r.Request.URL), r.StatusCode == http.StatusForbidden)
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	g.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		twice := g.twice && strings.HasSuffix(r.URL.Path, "/binding")
+		g.twice = g.twice && !twice
+		old := g.old && r.URL.Query().Get("sendInitialEvents") == "true"
+		g.mu.Unlock()
+		if old {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","message":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","code":422}`)
+			return
+		}
+		if twice {
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				proxy.ServeHTTP(httptest.NewRecorder(), r)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	g.server.Config.ErrorLog = log.New(io.Discard, "", 0) // a daemon that is killed ends its connections
+	g.server.StartTLS()
+	t.Cleanup(func() {
+		g.server.CloseClientConnections()
+		g.server.Close()
+		transport.CloseIdleConnections()
+	})
+	return g
+}
+
+func (g *gate) note(right string, refused bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used[right] = true
+	if refused {
+		g.refused[right] = true
+	}
+}
+
+// anew forgets what was seen.
+func (g *gate) anew(twice, old bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.used)
+	clear(g.refused)
+	g.twice, g.old = twice, old
+}
+
+func (g *gate) hasRefused(right string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.refused[right]
+}
+
+// rightOf gives the right that a request to the core group takes.
+func rightOf(method string, at *url.URL) string {
+	path, core := strings.CutPrefix(at.Path, "/api/v1/")
+	if !core {
+		return method + " " + at.Path
+	}
+	parts := strings.Split(path, "/")
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		parts = parts[2:]
+	}
+	what := parts[0]
+	if len(parts) > 2 {
+		what += "/" + parts[2]
+	}
+	verb := map[string]string{http.MethodPost: "create", http.MethodPatch: "patch"}[method]
+	switch {
+	case verb != "":
+	case method == http.MethodGet && len(parts) > 1:
+		verb = "get"
+	case method == http.MethodGet && at.Query().Get("watch") != "":
+		verb = "watch"
+	case method == http.MethodGet:
+		verb = "list"
+	default:
+		verb = method
+	}
+	return verb + " " + what
+}
+
+// servePod starts a daemon as the Deployment does, with the configuration of the
+// manifests, in a file system where it finds a service account's token and the
+// address of the API server as in a pod.
+func servePod(t *testing.T, dir string, g *gate, token string, more ...string) *program {
+	t.Helper()
+	name, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := t.TempDir()
+	host, port, err := net.SplitHostPort(g.server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config v1.ConfigMap
+	manifest(t, "configmap.yaml", &config)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.server.Certificate().Raw})
+	for file, text := range map[string]string{"token": token, "ca.crt": string(ca), "namespace": "poise", "poise.yaml": config.Data["poise.yaml"]} {
+		if err := os.WriteFile(filepath.Join(account, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const pod = `mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount &&
+cp "$0"/token "$0"/ca.crt "$0"/namespace /run/secrets/kubernetes.io/serviceaccount && exec "$@"`
+	args := append([]string{
+		"-rm", "sh", "-c", pod, account,
+		name, "serve", "--file", filepath.Join(account, "poise.yaml"), "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--queue.retry-base", "50ms",
+	}, more...)
+	cmd := exec.Command("unshare", args...)
+	cmd.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port)
+	return start(t, name, dir, cmd)
+}
