@@ -37,6 +37,36 @@ func (a answers) mask(row int) uint32 {
 	return binary.LittleEndian.Uint32(a.masks[4*row:])
 }
 
+// said is where the answers about a batch go: reasons, or losses and devices.
+type said struct {
+	reasons []poise.Reason
+	loss    []float64
+	devices []uint32
+}
+
+// from gives the part that begins with the batch's row of that number.
+func (s said) from(at int) said {
+	if s.reasons != nil {
+		return said{reasons: s.reasons[at:]}
+	}
+	return said{loss: s.loss[at:], devices: s.devices[at:]}
+}
+
+// read checks and gives what a guest said about the rows of a window.
+func (g *Guest) read(b *state.Batch, rows []uint32, w window, a answers, to said) *Fault {
+	if to.reasons != nil {
+		return g.readReasons(rows, w, a, b.Snap, to.reasons)
+	}
+	if f := g.readLosses(rows, w, a, b.Snap, to.loss); f != nil {
+		return f
+	}
+	if a.masks == nil {
+		clear(to.devices[:len(rows)])
+		return nil
+	}
+	return g.readMasks(rows, w, a, b.Snap, &b.Job.Shape.Request.Device, to.devices)
+}
+
 // readReasons checks and gives the reasons for the rows of a window.
 func (g *Guest) readReasons(rows []uint32, w window, a answers, snap *state.Snapshot, reasons []poise.Reason) *Fault {
 	for i := range rows {

@@ -18,10 +18,10 @@ type Counters struct {
 type Counts struct {
 	Calls   int64
 	Rows    int64
-	Fuel    int64 // weighted units
-	Took    time.Duration
-	Audited int64 // rows asked about again
-	Impure  int64 // times that an audit found another answer
+	Fuel    int64         // weighted units
+	Took    time.Duration // of calls on few rows an estimate, see timer
+	Audited int64         // rows asked about again
+	Impure  int64         // times that an audit found another answer
 	Faults  map[abi.Code]int64
 }
 

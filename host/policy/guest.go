@@ -24,6 +24,7 @@ type Guest struct {
 	counters *Counters
 	mirror   *mirror
 	pass     pass
+	timer    timer
 	// small takes up to smallRows rows: most passes look at few rows, and setting
 	// a small arena up costs less. large takes the others.
 	small, large *slot
@@ -141,24 +142,12 @@ func (g *Guest) Use() poise.PluginUse { return g.pass.use }
 
 // Filter implements sched.Filter.
 func (g *Guest) Filter(b *state.Batch, reasons []poise.Reason) error {
-	return g.ask(b, abi.Filter, func(at int, w window, rows []uint32, a answers) *Fault {
-		return g.readReasons(rows, w, a, b.Snap, reasons[at:])
-	})
+	return g.ask(b, abi.Filter, said{reasons: reasons})
 }
 
 // Score implements sched.Scorer.
 func (g *Guest) Score(b *state.Batch, loss []float64, devices []uint32) error {
-	ask := &b.Job.Shape.Request.Device
-	return g.ask(b, abi.Score, func(at int, w window, rows []uint32, a answers) *Fault {
-		if f := g.readLosses(rows, w, a, b.Snap, loss[at:]); f != nil {
-			return f
-		}
-		if a.masks == nil {
-			clear(devices[at : at+len(rows)])
-			return nil
-		}
-		return g.readMasks(rows, w, a, b.Snap, ask, devices[at:])
-	})
+	return g.ask(b, abi.Score, said{loss: loss, devices: devices})
 }
 
 // fault makes a Fault of this plugin and the job of the pass.

@@ -59,17 +59,18 @@ func (g *Guest) newHolder(rows, held int) *slot {
 func (g *Guest) bring(s *slot, arena []byte) {
 	t := &g.mirror.touched
 	all := !s.laid || t.all || s.tenant != g.pass.job.Tenant
+	if all {
+		g.mirror.turn()
+	}
 	for i := range s.layout.Columns {
 		c := &s.layout.Columns[i]
-		from := g.mirror.data[i]
 		to := arena[c.Offset:][:(s.layout.Sizes.Held+s.layout.Sizes.Rows)*c.Stride]
 		switch {
 		case all:
-			clear(to[copy(to, from):])
+			clear(to[copy(to, g.mirror.data[i]):])
 		case !perCall(c.Kind):
 			for _, row := range t.rows {
-				at := int(row) * c.Stride
-				copy(to[at:at+c.Stride], from[at:])
+				copy(to[int(row)*c.Stride:][:c.Stride], g.mirror.element(row, i))
 			}
 		}
 	}

@@ -75,6 +75,7 @@ func checkHeld(t *rapid.T, g *Guest) {
 	if s == nil || !s.holds() || s.pass != g.pass.number {
 		return
 	}
+	g.mirror.turn()
 	for i := range s.layout.Columns {
 		c := &s.layout.Columns[i]
 		from := g.mirror.data[i]
@@ -136,6 +137,7 @@ func TestHeldColumnsAreOfOneTenant(t *testing.T) {
 		c := s.layout.Columns[0]
 		column := s.arena()[c.Offset:][:(s.layout.Sizes.Held+s.layout.Sizes.Rows)*c.Stride]
 		laid := make([]byte, len(column))
+		g.mirror.turn()
 		copy(laid, g.mirror.data[0])
 		if anew := bytes.Equal(column, laid); anew != (tenant != last) {
 			t.Errorf("%s after %q: columns laid anew %v, expected that for another tenant", tenant, last, anew)

@@ -26,13 +26,14 @@ type mirror struct {
 	hasDevices bool                      // a column devices is wanted
 	devices    int                       // device slots a row, as many as any node has
 	withSlots  [poise.MaxDevices + 1]int // nodes by their number of devices
-	data       [][]byte                  // per column
+	records    []byte                    // row by row
+	record     int                       // bytes of a row
+	within     []int                     // per column: where it lies in the record
+	data       [][]byte                  // the same per column, as of the last turn: blocks are copied from there
 	stride     []int
-	records    []byte // the same row by row: a few rows are picked from there
-	record     int    // bytes of a row
-	within     []int  // per column: where it lies in the record
-	all        []int  // columns
-	moving     []int  // columns that change while a node does not describe itself anew
+	behind     touched // of data
+	all        []int   // columns
+	moving     []int   // columns that change while a node does not describe itself anew
 	seen       []rowSeen
 
 	dimIndex  []int // of dims, in the snapshot's; -1 = not declared
@@ -91,7 +92,7 @@ func (r *mirror) restart(devices int) {
 		r.record += r.stride[i]
 	}
 	r.changes++
-	r.touched = touched{all: true}
+	r.touched, r.behind = touched{all: true}, touched{all: true}
 }
 
 // follow brings the mirror to the snapshot.
@@ -170,20 +171,43 @@ func (r *mirror) grow(rows int) {
 func (r *mirror) update(snap *state.Snapshot, row uint32) {
 	s := &r.seen[row]
 	r.touched.add(row, r.rows)
+	r.behind.add(row, r.rows)
 	columns := r.moving
 	if r.recount(snap, row, s) {
 		columns = r.all
 	}
-	record := r.records[int(row)*r.record:][:r.record]
-	for _, i := range columns {
-		b := record[r.within[i]:][:r.stride[i]]
-		if s.present {
-			r.put(b, snap, row, s, i)
-		} else {
-			clear(b)
-		}
-		copy(r.data[i][int(row)*r.stride[i]:], b)
+	if !s.present {
+		clear(r.records[int(row)*r.record:][:r.record])
+		return
 	}
+	for _, i := range columns {
+		r.put(r.element(row, i), snap, row, s, i)
+	}
+}
+
+// element gives what a row has in a column.
+func (r *mirror) element(row uint32, i int) []byte {
+	return r.records[int(row)*r.record+r.within[i]:][:r.stride[i]]
+}
+
+// turn brings the columns to what the rows have. Most passes pick from the rows
+// and need none.
+func (r *mirror) turn() {
+	t := &r.behind
+	if r.rows == 0 {
+		return
+	}
+	for i := range r.data {
+		stride := r.stride[i]
+		if t.all {
+			gather(r.data[i], r.records[r.within[i]:], r.numbers[:r.rows], stride, r.record)
+			continue
+		}
+		for _, row := range t.rows {
+			copy(r.data[i][int(row)*stride:][:stride], r.element(row, i))
+		}
+	}
+	t.rows, t.all = t.rows[:0], false
 }
 
 // put writes the element of a column.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -207,6 +208,9 @@ func TestGuestFollowsOlderSnapshots(t *testing.T) {
 			g.Prepare(snap, job)
 			checkSums(t, g.mirror, snap)
 			checkColumns(t, g, snap, job)
+			if rapid.Bool().Draw(t, "turned") {
+				checkTurned(t, g.mirror)
+			}
 		}
 	})
 }
@@ -218,7 +222,7 @@ func checkColumns(t *rapid.T, g *Guest, snap *state.Snapshot, job *state.Job) {
 			continue
 		}
 		for row := range uint32(snap.Rows()) {
-			b := g.mirror.data[i][int(row)*g.mirror.stride[i]:][:g.mirror.stride[i]]
+			b := g.mirror.element(row, i)
 			got, want := 0.0, 0.0
 			if len(b) == 8 {
 				got = math.Float64frombits(binary.LittleEndian.Uint64(b))
@@ -231,6 +235,21 @@ func checkColumns(t *rapid.T, g *Guest, snap *state.Snapshot, job *state.Job) {
 			if got != want {
 				t.Fatalf("column %+v of row %d: %v, expected %v", c, row, got, want)
 			}
+		}
+	}
+}
+
+// checkTurned compares columns with rows.
+func checkTurned(t *rapid.T, m *mirror) {
+	m.turn()
+	for i, column := range m.data {
+		for row := range uint32(m.rows) {
+			if got, want := column[int(row)*m.stride[i]:][:m.stride[i]], m.element(row, i); !bytes.Equal(got, want) {
+				t.Fatalf("column %+v of row %d: %x, expected %x", m.columns[i], row, got, want)
+			}
+		}
+		if len(column) != m.rows*m.stride[i] {
+			t.Fatalf("column %+v: %d bytes for %d rows of %d", m.columns[i], len(column), m.rows, m.stride[i])
 		}
 	}
 }
@@ -249,12 +268,12 @@ func TestMirrorNamesWhatHadNoNumber(t *testing.T) {
 	w.apply(g.Symbols())
 	row := uint32(w.state.View().Rows() - 1)
 	zone := slices.IndexFunc(g.mirror.columns, func(c abi.Column) bool { return c.Kind == abi.Label && c.Name == "zone" })
-	if got := binary.LittleEndian.Uint32(g.mirror.data[zone][4*row:]); got != unknown {
+	if got := binary.LittleEndian.Uint32(g.mirror.element(row, zone)); got != unknown {
 		t.Fatalf("symbol %d before there is one, expected %d", got, uint32(unknown))
 	}
 	w.apply(poise.JobPlaced{Placement: poise.Placement{Job: job.ID, Node: "late"}})
 	g.Prepare(w.state.View(), w.submit("t", request(1, 0, 0), nil))
-	if got, want := binary.LittleEndian.Uint32(g.mirror.data[zone][4*row:]), slices.Index(w.state.View().Symbols(), "nowhere-else"); int(got) != want || want < 1 {
+	if got, want := binary.LittleEndian.Uint32(g.mirror.element(row, zone)), slices.Index(w.state.View().Symbols(), "nowhere-else"); int(got) != want || want < 1 {
 		t.Errorf("symbol %d, expected %d", got, want)
 	}
 }

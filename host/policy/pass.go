@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"time"
-
 	"github.com/poise-sched/poise/abi"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/state"
@@ -60,21 +58,17 @@ func jobSeed(job *state.Job) uint64 {
 	return h
 }
 
-// reader takes what a guest said about the rows of a window, the first of which
-// is number at of the batch.
-type reader func(at int, w window, rows []uint32, a answers) *Fault
-
 // ask puts the rows of a batch to the guest, in as many calls as it takes, and
 // reads what it says.
-func (g *Guest) ask(b *state.Batch, export string, read reader) error {
+func (g *Guest) ask(b *state.Batch, export string, to said) error {
 	audited := g.pass.audit
-	f := g.askRows(b, export, read)
+	f := g.askRows(b, export, to)
 	if f == nil && audited != g.pass.audit {
 		// The audit found that it is not row-pure: begin again as for any other.
 		use := g.pass.use
 		g.begin(g.pass.snap, g.pass.job)
 		g.pass.use = use
-		f = g.askRows(b, export, read)
+		f = g.askRows(b, export, to)
 	}
 	if f == nil {
 		return nil
@@ -84,7 +78,7 @@ func (g *Guest) ask(b *state.Batch, export string, read reader) error {
 	return f
 }
 
-func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
+func (g *Guest) askRows(b *state.Batch, export string, to said) *Fault {
 	p := &g.pass
 	for at := 0; at < len(b.Rows); {
 		rest := b.Rows[at:]
@@ -115,7 +109,7 @@ func (g *Guest) askRows(b *state.Batch, export string, read reader) *Fault {
 			return f
 		}
 		rest, a := rest[:w.candidates], s.answers()
-		if f := read(at, w, rest, a); f != nil {
+		if f := g.read(b, rest, w, a, to.from(at)); f != nil {
 			g.discard(s)
 			return f
 		}
@@ -146,9 +140,9 @@ func (g *Guest) call(s *slot, export string, w window, rows []uint32) (used int6
 	p.left += int64(w.rows) * p.perRow
 	fuel := min(g.limits.CallFuel, p.left)
 	base := s.base
-	began := time.Now()
+	g.timer.start(w.rows)
 	used, f = s.in.call(export, fuel, base, base+uint32(s.layout.Job), base+uint32(s.layout.Out))
-	took := time.Since(began)
+	took := g.timer.stop()
 	if s.in.outside(f) {
 		p.left -= int64(w.rows) * p.perRow
 		return 0, false, f

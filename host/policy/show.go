@@ -32,7 +32,7 @@ func (g *Guest) Show(row uint32) []poise.Reading {
 // showColumn gives the row's element of column i as a person reads it.
 func (g *Guest) showColumn(i int, row uint32) string {
 	m := g.mirror
-	c, b := m.columns[i], m.data[i][int(row)*m.stride[i]:][:m.stride[i]]
+	c, b := m.columns[i], m.element(row, i)
 	switch c.Kind {
 	case abi.Capacity:
 		return resource.Format(c.Name, m.seen[row].capacity[m.dim[i]])

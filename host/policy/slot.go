@@ -16,6 +16,7 @@ type slot struct {
 	wanted int    // rows that it was to have room for: the guest may have had no memory for them
 	held   int    // rows of the fleet that it was to hold between passes, likewise
 	pass   uint64 // the pass that it was set up for
+	fresh  bool   // as it was set up: no call has been made
 	stale  bool   // columns hold what an earlier pass left
 
 	// front is the arena up to the columns as a pass finds it, its job aside: what is
@@ -153,9 +154,9 @@ func roundUp(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// setUp writes all blocks but columns and candidate bits. What an earlier pass left
-// in the arena goes; columns are left to the next lay, which writes over most of
-// them.
+// setUp writes all blocks but columns and candidate bits, and clears outputs and
+// bits. What an earlier pass left in the arena goes; many columns are left to the
+// next lay, which writes over most of them.
 func (g *Guest) setUp(s *slot) {
 	arena, l := s.arena(), s.layout
 	if symbols := len(g.mirror.symbols.ids); s.front == nil || s.epoch != g.epoch || s.symbols != symbols || len(g.pass.domains) > 0 {
@@ -165,11 +166,17 @@ func (g *Guest) setUp(s *slot) {
 	clear(s.front[l.Job:l.Out])
 	l.PutJob(s.front, s.base, &g.pass.block)
 	copy(arena, s.front)
-	clear(arena[l.Values:])
-	if s.stale = true; s.holds() {
+	switch {
+	case s.holds():
+		clear(arena[l.Values:])
 		g.bring(s, arena)
+	case l.Sizes.Rows <= smallRows:
+		clear(arena[len(s.front):])
+	default:
+		clear(arena[l.Values:])
+		s.stale = true
 	}
-	s.pass = g.pass.number
+	s.fresh, s.pass = true, g.pass.number
 }
 
 // putFront writes the front of a slot, its job aside.

@@ -83,13 +83,19 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 	case s.holds():
 		first = l.Sizes.Held
 	}
-	if s.stale && first == 0 { // the first call of a pass finds the table of setUp
+	bits := arena[l.Candidate:][:(w.rows+63)/64*8]
+	if !s.fresh {
+		clear(bits)
+		clear(arena[l.Values:][:8*w.rows])
+		if l.Masks != 0 {
+			clear(arena[l.Masks:][:4*w.rows])
+		}
+	}
+	if s.fresh && first == 0 { // the table is that of setUp
 		l.PutRows(arena, w.rows)
 	} else {
 		l.PutWindow(arena, s.base, first, w.rows)
 	}
-	bits := arena[l.Candidate:][:(w.rows+63)/64*8]
-	clear(bits)
 	if w.dense() {
 		for i := range w.rows / 8 {
 			bits[i] = 0xff
@@ -106,27 +112,31 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 			bits[r/8] |= 1 << (r % 8)
 		}
 	}
-	clear(arena[l.Values:][:8*w.rows])
-	if l.Masks != 0 {
-		clear(arena[l.Masks:][:4*w.rows])
+	picked, copied := rows[:w.candidates], false
+	if w.block && !s.holds() {
+		if copied = w.rows > smallRows; copied {
+			g.mirror.turn()
+		} else {
+			picked = g.mirror.numbers[w.first:][:w.rows]
+		}
 	}
 	for i := range l.Columns {
 		c := &l.Columns[i]
-		if s.stale && !s.holds() {
+		if s.stale {
 			clear(arena[c.Offset+w.rows*c.Stride : c.Offset+l.Sizes.Rows*c.Stride])
 		}
 		to := arena[c.Offset+first*c.Stride:][:w.rows*c.Stride]
-		switch from := g.mirror.data[i]; {
+		switch {
 		case perCall(c.Kind):
 			g.compute(to, c.Kind, w, rows)
 		case w.block && s.holds():
-		case w.block:
-			copy(to, from[int(w.first)*c.Stride:])
+		case copied:
+			copy(to, g.mirror.data[i][int(w.first)*c.Stride:])
 		default:
-			gather(to, g.mirror.records[g.mirror.within[i]:], rows[:w.candidates], c.Stride, g.mirror.record)
+			gather(to, g.mirror.records[g.mirror.within[i]:], picked, c.Stride, g.mirror.record)
 		}
 	}
-	s.stale = false
+	s.fresh, s.stale = false, false
 }
 
 // gather copies the elements of the rows, one after the other, from records of so
