@@ -35,7 +35,7 @@ WASM = c rust assemblyscript go wat
 FUZZTIME ?= 10s
 FUZZ     ?= Fuzz
 
-.PHONY: help build demo test test-all unit unraced nested kube-assets test-kube fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants bench-queue openb kill9 lint clean
+.PHONY: help build demo test test-all unit unraced nested kube-assets test-kube fuzz soak wasm $(WASM:%=wasm-%) wasm-tools asc openapi-generator verify bench bench-model bench-policy bench-daemon bench-tenants bench-queue bench-kube openb kill9 lint clean
 
 help: ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -180,6 +180,11 @@ bench-daemon: ## the same of the daemon, against the store alone, one fsync and 
 
 bench-queue: ## what a long queue costs: a pass with a thousand to a million waiting jobs, without and with a reservation, and their memory (about 5 minutes)
 	@go run ./test/benchqueue
+
+KUBE_BENCH ?=
+
+bench-kube: kube-assets ## binds per second on a real API server: nobody, kube-scheduler, poise, poise with a policy (KUBE_BENCH=-nodes 5000)
+	$(KUBE_GO) run -trimpath ./bench $(KUBE_BENCH)
 
 bench-tenants: ## what tenants with plugins cost each other, and whether changes leave anything behind (about an hour; PART=latency|changes|pushes|many)
 	@go run ./test/benchtenants $(if $(PART),-only $(PART))

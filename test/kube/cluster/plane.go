@@ -119,6 +119,18 @@ func (p *Plane) Stop() {
 	p.etcd.stop()
 }
 
+// StartScheduler starts a kube-scheduler on a plane that was started without.
+func (p *Plane) StartScheduler(ctx context.Context) error {
+	addresses, err := free(1)
+	if err != nil {
+		return err
+	}
+	if p.scheduler, err = newScheduler(p.dir, addresses[0], p.Kubeconfig(Admin)); err != nil {
+		return err
+	}
+	return run(ctx, p.scheduler, schedulerReady(addresses[0]))
+}
+
 // KillAPIServer ends the API server by SIGKILL. What it had acknowledged is in
 // etcd.
 func (p *Plane) KillAPIServer() { p.apiserver.kill() }
