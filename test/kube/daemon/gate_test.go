@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -33,7 +32,6 @@ type gate struct {
 	used    map[string]bool // by right, such as "create pods/binding"
 	refused map[string]bool
 	twice   bool // the next bind is sent twice, as a balancer does that lost an answer
-	old     bool // no streaming lists, as before Kubernetes 1.34
 }
 
 func newGate(t *testing.T, to *rest.Config) *gate {
@@ -60,14 +58,7 @@ func newGate(t *testing.T, to *rest.Config) *gate {
 		g.mu.Lock()
 		twice := g.twice && strings.HasSuffix(r.URL.Path, "/binding")
 		g.twice = g.twice && !twice
-		old := g.old && r.URL.Query().Get("sendInitialEvents") == "true"
 		g.mu.Unlock()
-		if old {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusUnprocessableEntity)
-			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","message":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","code":422}`)
-			return
-		}
 		if twice {
 			body, err := io.ReadAll(r.Body)
 			if err == nil {
@@ -98,12 +89,12 @@ func (g *gate) note(right string, refused bool) {
 }
 
 // anew forgets what was seen.
-func (g *gate) anew(twice, old bool) {
+func (g *gate) anew(twice bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.used)
 	clear(g.refused)
-	g.twice, g.old = twice, old
+	g.twice = twice
 }
 
 func (g *gate) hasRefused(right string) bool {

@@ -120,7 +120,7 @@ func TestRightsSuffice(t *testing.T) {
 	for _, one := range rightsOf(&r.role) {
 		eventually(t, "the right to "+one, func() bool { return r.may(one) })
 	}
-	r.anew(true, false)
+	r.anew(true)
 	dir := t.TempDir()
 	p := servePod(t, dir, r.gate, r.token)
 	r.create("red", "r", "1")
@@ -138,9 +138,6 @@ func TestRightsSuffice(t *testing.T) {
 
 	// Started again it goes on, and uses the nodes that the configuration says now.
 	p.kill()
-	r.mu.Lock()
-	r.old = true
-	r.mu.Unlock()
 	p = servePod(t, dir, r.gate, r.token, "--cluster.in-cluster-nodes", "zone=east")
 	eventually(t, "only the node in the east", func() bool {
 		out := p.poise("node", "list")
@@ -168,9 +165,9 @@ func TestRightsSuffice(t *testing.T) {
 func TestRightsAreNeeded(t *testing.T) {
 	r := newRolePlane(t)
 	for i, right := range rightsOf(&r.role) {
-		verb, what, _ := strings.Cut(right, " ")
+		_, what, _ := strings.Cut(right, " ")
 		r.but(right)
-		r.anew(right == "get pods", verb == "list")
+		r.anew(right == "get pods")
 		p := servePod(t, t.TempDir(), r.gate, r.token)
 		name := string(rune('a' + i))
 		r.create("red", name, "100m")
