@@ -194,7 +194,8 @@ func (c *core) podBound(k *kubeCluster, p *kube.PodBound) error {
 	}})
 }
 
-// podGone takes in that a pod is gone that waited or occupied.
+// podGone takes in that a pod is gone. Of a job that is placed the end comes with the
+// status of its placement.
 func (c *core) podGone(id poise.JobID) error {
 	if live := c.jobs[id]; live != nil && live.place.ID == "" {
 		c.end(live, stateWithdrawn, nil, "its pod is gone")

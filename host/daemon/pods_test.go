@@ -218,8 +218,8 @@ func TestClusterLost(t *testing.T) {
 }
 
 // A pod that runs by a placement that this history does not know, as after the
-// history was lost, goes on, and holds what it holds. A stray of another engine is
-// evicted.
+// history was lost, goes on, and holds what it holds until it is gone. A stray of
+// another engine is evicted.
 func TestUnknownPlacementGoesOn(t *testing.T) {
 	d, h, tell := podCluster(t, func(int, engine.Binding) error { return nil })
 	tell(kube.Synced{Nodes: []poise.Node{kubeNode("a", 4000)}, Bound: []kube.PodBound{{Job: podJob("p", 3000), Node: "k/a", Placement: "p9-p"}}})
@@ -241,4 +241,8 @@ func TestUnknownPlacementGoesOn(t *testing.T) {
 	}
 	f(&kubeCluster{}, 0)
 	f(h, 1)
+	tell(kube.PodGone{ID: "p"})
+	if got := idle(t, d, "a"); got != "4" {
+		t.Errorf("idle %s", got)
+	}
 }

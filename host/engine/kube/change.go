@@ -41,8 +41,9 @@ type PodBound struct {
 	Placement string
 }
 
-// PodGone is a pod that waited or occupied, and is no more: deleted, or over. One
-// whose bind is under way may have been bound all the same: Bind or Watch says so.
+// PodGone is a pod that waited, occupied or was bound, and is no more: deleted, or
+// over. One whose bind is under way may have been bound all the same: Bind or Watch
+// says so. How a placement ended is told by Watch, before or after this.
 type PodGone struct{ ID poise.JobID }
 
 // Lost says that the cluster has not been read for a while: what is known of it

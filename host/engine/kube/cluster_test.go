@@ -280,7 +280,7 @@ func TestBindAndItsTask(t *testing.T) {
 				{State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}},
 			}
 		})
-		s.saw(nil, "p1 failed 137 OOMKilled")
+		s.saw([]string{"gone u-a"}, "p1 failed 137 OOMKilled")
 		s.fine(s.cluster.Evict(s.Context(), "p1", 0))
 		s.fine(s.cluster.Forget(s.Context(), "p1"))
 		s.api.change("s/a", func(p *v1.Pod) { p.Labels = map[string]string{"x": "y"} })
@@ -393,7 +393,7 @@ func TestNothingIsMissedByAWatchThatFailed(t *testing.T) {
 		}
 		// Pods, nodes and namespaces come back each in its own time.
 		slices.Sort(got)
-		want := []string{"back", "gone u-a", "gone u-agent", "gone u-b", "node gone north/n2", "waits u-b2 of s", "waits u-new of s"}
+		want := []string{"back", "gone u-a", "gone u-agent", "gone u-b", "gone u-bound", "node gone north/n2", "waits u-b2 of s", "waits u-new of s"}
 		if !slices.Equal(got, want) {
 			s.Errorf("changes %q, expected %q", got, want)
 		}

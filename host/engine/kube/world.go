@@ -275,10 +275,12 @@ func (w *world) leave(v *podView) {
 // gone tells that a pod is gone, where it was told to be there.
 func (w *world) gone(v *podView) {
 	switch v.told.(type) {
-	case PodWaits, PodOccupies:
+	case PodWaits:
 		if v.placement == "" {
 			w.out = append(w.out, PodGone{poise.JobID(v.pod.UID)})
 		}
+	case PodOccupies, PodBound:
+		w.out = append(w.out, PodGone{poise.JobID(v.pod.UID)})
 	}
 	v.told = nil
 }

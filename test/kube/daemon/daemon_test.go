@@ -83,6 +83,11 @@ func TestPodsArePlaced(t *testing.T) {
 			t.Errorf("%s is %s, expected it untouched", name, pod.Status.Phase)
 		}
 	}
+	for _, name := range []string{"r0", "r1", "r2", "big"} {
+		f.delete("red", name)
+	}
+	f.delete("blue", "late")
+	f.runs("red", "huge")
 }
 
 // What pods of others take counts, and rules about pods are kept on a real cluster.
