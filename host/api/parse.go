@@ -6,21 +6,42 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/manifest"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 )
 
-// ParseJob reads a spec as a job file is read; the job's id is its name.
+// ParseJob reads a spec as a job file is read; the job's id is its name. One with an
+// image is a pod to be: it goes to nodes of clusters of Kubernetes alone, and takes
+// one of their pods; one without never goes there.
 func ParseJob(spec client.JobSpec) (manifest.Job, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return manifest.Job{}, &poise.Error{Kind: poise.Internal, Op: "write job as JSON", Err: err}
 	}
-	return manifest.DecodeSpec("job", text)
+	j, err := manifest.DecodeSpec("job", text)
+	if err != nil {
+		return j, err
+	}
+	where := poise.Selector{Key: poise.ClusterLabel, Op: poise.DoesNotExist}
+	if j.Task.Image != "" {
+		where.Op = poise.Exists
+		one, amounts := resource.Amount{Name: "pods", Value: 1000}, j.Request.Amounts
+		if at, found := slices.BinarySearchFunc(amounts, one, func(a, b resource.Amount) int { return strings.Compare(a.Name, b.Name) }); !found {
+			j.Request.Amounts = slices.Insert(slices.Clip(amounts), at, one)
+		}
+	}
+	same := func(s poise.Selector) bool { return s.Key == where.Key && s.Op == where.Op }
+	if !slices.ContainsFunc(j.Selectors, same) {
+		j.Selectors = append(slices.Clip(j.Selectors), where)
+	}
+	return j, nil
 }
 
 // ParseNode reads a spec as a fleet file is read.

@@ -63,10 +63,30 @@ func TestJobRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%+v: %v", want, err)
 		}
+		want.Selectors = append(want.Selectors, poise.Selector{Key: poise.ClusterLabel, Op: poise.DoesNotExist})
 		if !reflect.DeepEqual(got.Job, want) {
 			t.Fatalf("got %+v, expected %+v", got.Job, want)
 		}
 	})
+}
+
+// A job with an image goes to nodes of Kubernetes, takes one of their pods, and is read
+// again as it was.
+func TestImageGoesToKubernetes(t *testing.T) {
+	spec := client.JobSpec{Name: "a", Request: map[string]client.Quantity{"cpu": "1", "zoo": "2"}, Image: "busybox:1"}
+	j, err := ParseJob(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := resource.List{{Name: "cpu", Value: 1000}, {Name: "pods", Value: 1000}, {Name: "zoo", Value: 2000}}
+	if where := j.Selectors; !slices.Equal(j.Request.Amounts, want) || len(where) != 1 || where[0].Key != poise.ClusterLabel || where[0].Op != poise.Exists {
+		t.Errorf("%+v", j.Job)
+	}
+	again := client.NewJobSpec(&j.Job)
+	again.Image = spec.Image
+	if read, err := ParseJob(again); err != nil || !reflect.DeepEqual(read.Job, j.Job) {
+		t.Errorf("%+v, %v", read.Job, err)
+	}
 }
 
 // A node that is printed as a spec is read as that node.
@@ -135,7 +155,9 @@ func FuzzSubmit(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: taken as %+v, which is refused: %v", text, j.Spec, err)
 			}
-			again, err := ParseJob(client.NewJobSpec(&read.Job))
+			printed := client.NewJobSpec(&read.Job)
+			printed.Image = read.Task.Image
+			again, err := ParseJob(printed)
 			if err != nil || !reflect.DeepEqual(again.Job, read.Job) {
 				t.Fatalf("%s: %+v is printed as what is read as %+v, %v", text, read.Job, again.Job, err)
 			}

@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 	f(422, "POST", "/v1/jobs", `{"jobs": [null]}`, "validation failed", "body.jobs[0]: nothing: expected a mapping of fields to values")
 	f(422, "POST", "/v1/jobs", `{"jobs": [{"job": "a", "request": {"cpu": -1, "memory": "1Q", "gpu": 1.5}, "count": 2, "priority": "high"}, {"job": "b", "request": {}}, {"request": {}, "command": []}]}`,
 		"validation failed",
-		`body.jobs[0].count: unknown field: expected one of job, tenant, priority, run_time, after, request, devices, selectors, tolerations, command, env, dir, gang, after_any, after_failure, array, start_by, finish_by, retry, hold, labels`,
+		`body.jobs[0].count: unknown field: expected one of job, tenant, priority, run_time, after, request, devices, selectors, tolerations, command, env, dir, image, gang, after_any, after_failure, array, start_by, finish_by, retry, hold, labels`,
 		`body.jobs[0].priority: "high": expected a whole number from -2147483648 to 2147483647`,
 		`body.jobs[0].request.cpu: "-1" is negative: expected 0 or more`,
 		`body.jobs[0].request.memory: "1Q" ends in "Q": expected nothing, an exponent or one of m k M G T P E Ki Mi Gi Ti Pi Ei after the number, such as 512Mi, 1.5Gi or 2G`,

@@ -14,7 +14,7 @@ import (
 
 // jobFlags describe one job without a file.
 type jobFlags struct {
-	name, cpu, memory, gpu, runTime, dir string
+	name, cpu, memory, gpu, runTime, dir, image string
 	request, models, env                 []string
 	priority                             int32
 	life                                 lifeFlags
@@ -32,6 +32,7 @@ func (j *jobFlags) addFlags(cmd *cobra.Command) {
 	f.StringVar(&j.runTime, "run-time", "", "the job is ended when it runs longer, such as 10m")
 	j.life.addFlags(cmd)
 	f.StringArrayVar(&j.env, "env", nil, "NAME=VALUE for the program; repeatable")
+	f.StringVar(&j.image, "image", "", "container image; the job runs as a pod in a joined cluster of Kubernetes")
 	f.StringVar(&j.dir, "dir", "", "working directory, absolute (default one of the job's own)")
 }
 
@@ -42,7 +43,7 @@ func (j *jobFlags) specs(cmd *cobra.Command, args []string) ([]client.JobSpec, e
 		files, command = args[:dash], args[dash:]
 	}
 	given := ""
-	for _, name := range append(lifeFlagNames(), "name", "cpu", "memory", "gpu", "request", "model", "priority", "run-time", "env", "dir") {
+	for _, name := range append(lifeFlagNames(), "name", "cpu", "memory", "gpu", "request", "model", "priority", "run-time", "env", "dir", "image") {
 		if cmd.Flags().Changed(name) {
 			given = "--" + name
 		}
@@ -66,7 +67,7 @@ func (j *jobFlags) specs(cmd *cobra.Command, args []string) ([]client.JobSpec, e
 func (j *jobFlags) spec(command []string) (client.JobSpec, error) {
 	s := client.JobSpec{
 		Name: j.name, Priority: j.priority, Request: map[string]client.Quantity{},
-		RunTime: j.runTime, Command: command, Dir: j.dir,
+		RunTime: j.runTime, Command: command, Dir: j.dir, Image: j.image,
 	}
 	if s.Name == "" && len(command) > 0 {
 		s.Name = filepath.Base(command[0])
@@ -113,7 +114,7 @@ func specsOf(path string) ([]client.JobSpec, error) {
 		if specs[i].Tenant == client.DefaultTenant {
 			specs[i].Tenant = ""
 		}
-		specs[i].Command, specs[i].Env, specs[i].Dir = j.Task.Command, j.Task.Env, j.Task.Dir
+		specs[i].Command, specs[i].Env, specs[i].Dir, specs[i].Image = j.Task.Command, j.Task.Env, j.Task.Dir, j.Task.Image
 		lifeOf(&specs[i], j)
 	}
 	return specs, nil

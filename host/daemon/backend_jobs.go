@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -213,6 +214,11 @@ func (d *Daemon) Logs(ctx context.Context, tenant poise.TenantID, nameOrID strin
 		return nil, err
 	}
 	last, ok := lastPlace(places)
+	if ok {
+		if log, inPod, err := d.podLogs(ctx, &row, &last, o); inPod || err != nil {
+			return log, err
+		}
+	}
 	if !ok || d.local == nil {
 		return nil, &poise.Error{Kind: poise.NotFound, Op: fmt.Sprintf("logs of job %q", row.Name), Detail: "it has not run on this machine, expected a job with a task here"}
 	}
@@ -288,7 +294,8 @@ func (d *Daemon) view(ctx context.Context, row *store.JobRow) (client.Job, error
 // view gives a job as it was submitted, as it goes over the wire.
 func (s *Spec) view() client.JobSpec {
 	v := client.NewJobSpec(&s.Job)
-	v.Command, v.Env, v.Dir = s.Command, s.Env, s.Dir
+	v.Command, v.Env, v.Dir, v.Image = s.Command, s.Env, s.Dir, s.Image
+	v.Selectors = slices.DeleteFunc(v.Selectors, func(o client.Selector) bool { return o.Key == poise.ClusterLabel && len(o.Values) == 0 })
 	v.After, v.AfterAny, v.AfterFailure = s.After, s.AfterAny, s.AfterFailure
 	return v
 }

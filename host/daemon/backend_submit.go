@@ -26,7 +26,7 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 			j.Held = cmp.Or(s.HeldBy, string(tenant))
 		}
 		own = append(own, (&Spec{
-			Job: j.Job, Command: s.Command, Env: s.Env, Dir: s.Dir, After: s.After, AfterAny: s.AfterAny, AfterFailure: s.AfterFailure,
+			Job: j.Job, Command: s.Command, Env: s.Env, Dir: s.Dir, Image: s.Image, After: s.After, AfterAny: s.AfterAny, AfterFailure: s.AfterFailure,
 			StartIn: j.StartIn, FinishIn: j.FinishIn,
 		}).elements(j.Array)...)
 	}
@@ -71,7 +71,7 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 // runnable refuses a job without a command where only processes are run. Where
 // other nodes are there too, it may go to one that needs none.
 func (d *Daemon) runnable(specs []Spec) error {
-	i := slices.IndexFunc(specs, func(s Spec) bool { return len(s.Command) == 0 })
+	i := slices.IndexFunc(specs, func(s Spec) bool { return len(s.Command) == 0 && s.Image == "" })
 	if i < 0 || d.local == nil {
 		return nil
 	}

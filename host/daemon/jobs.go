@@ -18,6 +18,7 @@ type Spec struct {
 	Command []string          `json:",omitempty"`
 	Env     map[string]string `json:",omitempty"`
 	Dir     string            `json:",omitempty"`
+	Image   string            `json:",omitempty"`
 	After   []string          `json:",omitempty"` // as given; Job.After are those that have not ended
 
 	AfterAny     []string `json:",omitempty"` // as given

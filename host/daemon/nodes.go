@@ -65,7 +65,7 @@ func (c *core) leave(name string) error {
 			c.end(live, stateFailed, nil, live.stop)
 			continue
 		}
-		if live.spec.Job.Pod != nil { // it cannot be put elsewhere
+		if live.spec.inPod() { // it cannot be put elsewhere, or goes on in a cluster that has left
 			c.end(live, stateLost, nil, fmt.Sprintf("node %s left", name))
 			continue
 		}

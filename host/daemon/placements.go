@@ -37,7 +37,7 @@ func (c *core) place(live *liveJob, d *poise.Decision, snapshot uint64) error {
 	c.batch.Decisions = append(c.batch.Decisions, store.DecisionRow{
 		Seq: index, Job: live.row.ID, Tenant: live.row.Tenant, Node: d.Node, Policy: d.Policy, At: int64(c.at), Snapshot: snapshot, Commit: index, Body: body,
 	})
-	c.start(live, d, placementID(fmt.Sprintf("p%d", index), &live.spec.Job), index)
+	c.start(live, d, placementID(fmt.Sprintf("p%d", index), &live.spec), index)
 	return nil
 }
 
@@ -53,9 +53,12 @@ func (j *liveJob) binding() engine.Binding {
 	b := engine.Binding{
 		Placement: j.place.ID, Job: job.ID, Name: job.Name, Tenant: job.Tenant, Node: j.place.Node, Devices: j.place.Devices,
 		DeviceKind: job.Request.Device.Kind, Command: j.spec.Command, Env: j.spec.Env, Marks: j.spec.Array.marks(), Dir: j.spec.Dir,
-		Amounts: job.Request.Amounts, RunTime: job.RunTime, Grace: grace,
+		Amounts: job.Request.Amounts, RunTime: job.RunTime, Grace: grace, Image: j.spec.Image, Begun: j.place.State == stateRunning,
+		Tolerations: job.Tolerations,
 	}
-	b.Notes = j.notes()
+	if j.spec.inPod() {
+		b.Notes, b.Labels = j.notes(), labelMap(job.Labels)
+	}
 	if g := job.Gang; g != nil {
 		b.Gang, b.TaskIndex, b.Tasks = g.ID, g.Index, g.Size
 	}
@@ -354,11 +357,11 @@ func (c *core) rebind() {
 }
 
 // placementID gives the id of a placement, by a text that none of this history has.
-// A pod keeps it for good, so it has the pod's uid in it: another history may count
-// as this one.
-func placementID(text string, job *poise.Job) string {
-	if job.Pod != nil {
-		return text + "-" + string(job.ID)
+// A pod keeps it for good, so it has the job's id in it, which is the pod's uid where
+// the pod is the job: another history may count as this one.
+func placementID(text string, s *Spec) string {
+	if s.inPod() {
+		return text + "-" + string(s.Job.ID)
 	}
 	return text
 }

@@ -178,10 +178,13 @@ func (c *core) podOccupies(p *kube.PodOccupies) error {
 // podBound takes in a pod that Poise has put on a node. One that is not known, as
 // after a start without the history, holds what it holds.
 func (c *core) podBound(k *kubeCluster, p *kube.PodBound) error {
-	live := c.jobs[p.Job.ID]
-	if live != nil && live.place.ID == p.Placement {
+	if c.placed(p.Placement) != nil {
 		return nil
 	}
+	if c.jobs[p.Of] != nil { // it was given up, and came into being all the same
+		c.evict(k, p.Placement, grace, func(error) {})
+	}
+	live := c.jobs[p.Job.ID]
 	if live != nil { // it was placed elsewhere, or not yet, as far as is known
 		state := stateWithdrawn
 		if live.place.ID != "" {
@@ -281,7 +284,7 @@ func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
 // notes are what the decision about a job says, for whoever reads its task.
 func (j *liveJob) notes() map[string]string {
 	d := j.decision
-	if j.spec.Job.Pod == nil || d == nil {
+	if d == nil {
 		return nil
 	}
 	notes := map[string]string{"decision": fmt.Sprint(j.place.Decision), "policy": d.Policy}

@@ -22,6 +22,7 @@ type Binding struct {
 	DeviceKind string
 	Command    []string          // program and arguments, no shell; empty = only for an engine that runs none
 	Env        map[string]string // beside what the engine sets
+	Image      string            // container image that it runs in, "" = none; only for an engine that runs some
 	Marks      map[string]string // what the daemon tells the task beside; names begin with POISE_
 	Dir        string            // working directory, absolute; "" = one of the task's own
 	Amounts    resource.List     // what it may use, base units
@@ -31,6 +32,12 @@ type Binding struct {
 	Tasks      int32             // members of the gang
 	Grace      poise.Span        // between TERM and KILL when the run time is over
 	Notes      map[string]string // what the decision says, for whoever reads the task; an engine may leave them out
+	Labels     map[string]string // the job's, for whoever looks for the task; an engine may leave them out
+	// Tolerations are the job's, for an engine whose nodes heed taints themselves.
+	Tolerations []poise.Toleration
+	// Begun: it ran before the daemon started again. An engine of containers that does
+	// not know it says that it is lost, and does not start it a second time.
+	Begun bool
 }
 
 // maxPlacement leaves a file name room for three bytes to one.
@@ -57,6 +64,7 @@ func (b *Binding) Validate() error {
 		{"node", b.Node},
 		{"device kind", b.DeviceKind},
 		{"dir", b.Dir},
+		{"image", b.Image},
 	}
 	for i, arg := range b.Command {
 		texts = append(texts, struct{ field, text string }{fmt.Sprintf("command: argument %d", i), arg})
@@ -102,6 +110,25 @@ func (b *Binding) Validate() error {
 // tells a task who it is, and which devices it may see.
 func Reserved(name string) bool {
 	return strings.HasPrefix(name, "POISE_") || name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER"
+}
+
+// Identity gives the variables that tell a task who it is, with the marks of the
+// daemon.
+func (b *Binding) Identity() map[string]string {
+	env := map[string]string{
+		"POISE_JOB_ID":    string(b.Job),
+		"POISE_JOB_NAME":  b.Name,
+		"POISE_TENANT":    string(b.Tenant),
+		"POISE_NODE":      b.Node,
+		"POISE_PLACEMENT": b.Placement,
+	}
+	if b.Gang != "" {
+		env["POISE_GANG_ID"] = b.Gang
+		env["POISE_TASK_INDEX"] = fmt.Sprint(b.TaskIndex)
+		env["POISE_TASKS"] = fmt.Sprint(b.Tasks)
+	}
+	maps.Copy(env, b.Marks)
+	return env
 }
 
 // Environ gives the variables of the job and of the daemon.

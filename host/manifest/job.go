@@ -50,7 +50,7 @@ type jobs struct {
 var _ decoder = (*jobs)(nil)
 
 // jobFields are the fields of a job.
-var jobFields = append([]string{"job", "count", "tenant", "priority", "run_time", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir", "tasks", "min_tasks", "topology", "roles", "gang"}, append(lifeFields, runFields...)...)
+var jobFields = append([]string{"job", "count", "tenant", "priority", "run_time", "after", "request", "devices", "selectors", "tolerations", "command", "env", "dir", "image", "tasks", "min_tasks", "topology", "roles", "gang"}, append(lifeFields, runFields...)...)
 
 func (d *jobs) size() int {
 	if d.tenants != nil {

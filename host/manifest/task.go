@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -13,6 +14,7 @@ type Task struct {
 	Command []string          // program and arguments, no shell; nil = not given
 	Env     map[string]string // beside what the engine sets
 	Dir     string            // working directory, absolute; "" = one of the task's own
+	Image   string            `json:",omitempty"` // container image that it runs in, "" = none
 	// Names or ids of the jobs that have to succeed, to end, and to end otherwise than
 	// well before.
 	After        []string
@@ -23,7 +25,7 @@ type Task struct {
 const wantArgument = "text without zero bytes, in quotes where it looks like something else"
 
 func jobTask(o *object) Task {
-	t := Task{Dir: o.text("dir"), After: o.names("after"), AfterAny: o.names("after_any"), AfterFailure: o.names("after_failure")}
+	t := Task{Dir: o.text("dir"), Image: o.text("image"), After: o.names("after"), AfterAny: o.names("after_any"), AfterFailure: o.names("after_failure")}
 	for i, n := range o.list("command") {
 		text, ok := argument(n)
 		switch field := fmt.Sprintf("command[%d]", i); {
@@ -53,6 +55,9 @@ func jobTask(o *object) Task {
 	}
 	if t.Dir != "" && (!strings.HasPrefix(t.Dir, "/") || strings.ContainsRune(t.Dir, 0)) {
 		o.wrong("dir", "an absolute path without zero bytes")
+	}
+	if o.has("image") && (t.Image == "" || strings.ContainsFunc(t.Image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })) {
+		o.wrong("image", "a name such as docker.io/library/python:3.14, without spaces")
 	}
 	return t
 }

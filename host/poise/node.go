@@ -18,6 +18,10 @@ type Node struct {
 	Drained  bool // an operator wants no new tasks on it
 }
 
+// ClusterLabel is the label that a node of a cluster of Kubernetes has, and no other
+// node: the name of its cluster.
+const ClusterLabel = "poise.dev/cluster"
+
 // ClassLabel is the label that holds the name of a node's class.
 const ClassLabel = "poise.dev/class"
 

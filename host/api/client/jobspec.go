@@ -32,6 +32,7 @@ type JobSpec struct {
 	Command []string          `json:"command,omitempty" doc:"Program and arguments, no shell; a simulated node needs none"`
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"dir,omitempty" doc:"Working directory, absolute; one of the task's own where it is not given"`
+	Image   string            `json:"image,omitempty" doc:"Container image. A job with one runs as a pod on a node of a cluster of Kubernetes, and one without one never does" example:"docker.io/library/python:3.14"`
 	Gang    *GangSpec         `json:"gang,omitempty" doc:"The gang that the job is a member of; all members are submitted together"`
 }
 

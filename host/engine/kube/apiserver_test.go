@@ -223,6 +223,8 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return s.watch(r, path[0])
 	case r.Method == http.MethodGet && len(path) == 1:
 		return s.list(r, path[0])
+	case r.Method == http.MethodPost && len(path) == 3 && path[2] == "pods":
+		return s.create(r, path[1])
 	case len(path) >= 4 && path[2] == "pods":
 		var body []byte
 		if r.Body != nil {
@@ -250,6 +252,8 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 	switch what := r.Method + " " + strings.Join(sub, "/"); what {
 	case "GET ":
 		return answer(http.StatusOK, s.proto(p)), nil
+	case "GET log":
+		return answer(http.StatusOK, []byte(r.URL.RawQuery+"\n")), nil
 	case "POST binding":
 		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
@@ -308,6 +312,32 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 	default:
 		return refuse(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, what), nil
 	}
+}
+
+// create makes a pod, whose uid is its name behind "u-".
+func (s *apiServer) create(r *http.Request, space string) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := object.(*v1.Pod)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = append(s.writes, r.Method+" "+r.URL.Path)
+	if s.objects["pods"][key(p)] != nil {
+		return refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists, p.Name), nil
+	}
+	p.UID, p.Status.Phase = types.UID("u-"+p.Name), v1.PodPending
+	s.note("ADDED", p)
+	s.objects["pods"][space+"/"+p.Name] = p
+	if s.mute {
+		return nil, errors.New("connection reset by peer")
+	}
+	return answer(http.StatusCreated, s.proto(p)), nil
 }
 
 func (s *apiServer) list(r *http.Request, resource string) (*http.Response, error) {

@@ -17,7 +17,8 @@ import (
 // Bind implements engine.Engine: it assigns the pod that the job is to its node, in
 // one write that carries the placement and the notes as annotations. The pod's uid
 // is a precondition. A pod that is gone is NotFound, one that is placed already,
-// is deleted or has gates a Conflict: neither gets better.
+// is deleted or has gates a Conflict: neither gets better. For a job with an image a
+// pod is made.
 func (c *Cluster) Bind(ctx context.Context, b engine.Binding) error {
 	if err := b.Validate(); err != nil {
 		return err
@@ -29,6 +30,9 @@ func (c *Cluster) Bind(ctx context.Context, b engine.Binding) error {
 	}
 	if _, known := c.board.Get(b.Placement); known {
 		return nil
+	}
+	if b.Image != "" {
+		return c.create(ctx, op, node, &b)
 	}
 	uid := types.UID(b.Job)
 	c.mu.Lock()
@@ -144,6 +148,7 @@ func (c *Cluster) placedPod(ctx context.Context, op, placement string) (*v1.Pod,
 		return nil, err
 	}
 	uid, placed := c.world.places[placement]
+	at, made := c.made[placement]
 	if !placed {
 		uid = c.tried[placement]
 	}
@@ -155,7 +160,11 @@ func (c *Cluster) placedPod(ctx context.Context, op, placement string) (*v1.Pod,
 	c.mu.Unlock()
 	_, known := c.board.Get(placement)
 	switch {
-	case placed || known:
+	case placed:
+		return pod, nil
+	case made:
+		return c.madePod(ctx, op, placement, at)
+	case known:
 		return pod, nil
 	case pod == nil:
 		return nil, engine.Unknown("evict", placement)
@@ -172,12 +181,16 @@ func (c *Cluster) placedPod(ctx context.Context, op, placement string) (*v1.Pod,
 	return pod, nil
 }
 
-// Forget implements engine.Engine.
+// Forget implements engine.Engine. The pod stays, with its output, until somebody
+// deletes it.
 func (c *Cluster) Forget(_ context.Context, placement string) error {
 	if s, known := c.board.Get(placement); known && !s.State.Ended() {
 		return engine.StillRuns(placement)
 	}
 	c.board.Drop(placement)
+	c.mu.Lock()
+	delete(c.made, placement)
+	c.mu.Unlock()
 	return nil
 }
 

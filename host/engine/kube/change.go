@@ -39,6 +39,8 @@ type PodBound struct {
 	Job       poise.Job
 	Node      string
 	Placement string
+	// Of is the job that Poise made the pod for, "" where the pod is the job itself.
+	Of poise.JobID
 }
 
 // PodGone is a pod that waited, occupied or was bound, and is no more: deleted, or

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"io"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -55,6 +56,17 @@ func (c *client) pod(ctx context.Context, namespace, name string) (*v1.Pod, erro
 	defer cancel()
 	var p v1.Pod
 	return &p, c.rest.Get().Namespace(namespace).Resource("pods").Name(name).Do(ctx).Into(&p)
+}
+
+func (c *client) create(ctx context.Context, p *v1.Pod) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.rest.Post().Namespace(p.Namespace).Resource("pods").Body(p).Do(ctx).Error()
+}
+
+// logs streams a pod's output until it ends or ctx does.
+func (c *client) logs(ctx context.Context, namespace, name string, o *v1.PodLogOptions) (io.ReadCloser, error) {
+	return c.rest.Get().Namespace(namespace).Resource("pods").Name(name).SubResource("log").VersionedParams(o, c.parameters).Stream(ctx)
 }
 
 func (c *client) bind(ctx context.Context, b *v1.Binding) error {

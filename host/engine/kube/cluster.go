@@ -55,7 +55,8 @@ type Cluster struct {
 	mu     sync.Mutex
 	world  *world
 	synced bool
-	tried  map[string]types.UID // binds of which nobody knows what became, by placement
+	tried  map[string]types.UID            // binds of which nobody knows what became, by placement
+	made   map[string]types.NamespacedName // pods that were made for jobs, or may have been, by placement
 }
 
 var _ engine.Engine = (*Cluster)(nil)
@@ -83,7 +84,7 @@ func New(o Options) (*Cluster, error) {
 	}
 	c := &Cluster{
 		name: o.Name, nodes: o.NodeSelector, client: client, log: o.Log.With("cluster", o.Name), now: o.Now,
-		slots: make(chan struct{}, bindWorkers), tried: map[string]types.UID{},
+		slots: make(chan struct{}, bindWorkers), tried: map[string]types.UID{}, made: map[string]types.NamespacedName{},
 	}
 	c.world = newWorld(o.Name, scheduler, o.Now, func(s engine.Status) { c.board.Post(s) })
 	return c, nil

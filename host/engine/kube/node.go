@@ -11,8 +11,8 @@ import (
 
 // The labels that every node of a cluster has beside its own.
 const (
-	ClusterLabel = "poise.dev/cluster" // its cluster's name
-	NodeLabel    = "poise.dev/node"    // its name in the cluster
+	ClusterLabel = poise.ClusterLabel // its cluster's name
+	NodeLabel    = "poise.dev/node"   // its name in the cluster
 )
 
 // NodeName gives the name that the core knows a cluster's node by.

@@ -15,6 +15,7 @@ import (
 // The annotations and labels that Poise reads itself.
 const (
 	placementNote = mark + "placement"
+	jobNote       = mark + "job-id" // of a pod that was made for a job
 	tenantLabel   = mark + "tenant" // of a namespace
 )
 
@@ -317,7 +318,7 @@ func (w *world) what(v *podView) Change {
 		return PodWaits{Job: job, Refused: refused}
 	case v.placement != "":
 		job, _ := w.reader.Job(p)
-		return PodBound{Job: job, Node: NodeName(w.reader.Cluster, p.Spec.NodeName), Placement: v.placement}
+		return PodBound{Job: job, Node: NodeName(w.reader.Cluster, p.Spec.NodeName), Placement: v.placement, Of: poise.JobID(p.Annotations[jobNote])}
 	}
 	if n := w.nodes[p.Spec.NodeName]; n == nil || !n.told {
 		return nil // a node that is not followed, or that is seen later

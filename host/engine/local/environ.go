@@ -27,30 +27,20 @@ func environ(b *engine.Binding, dir string) []string {
 		devices = append(devices, fmt.Sprint(d))
 	}
 	env := map[string]string{
-		"PATH":            searchPath,
-		"HOME":            taskDir(b, dir),
-		"LANG":            "C.UTF-8",
-		"TMPDIR":          filepath.Join(dir, tmpDir),
-		"POISE_JOB_ID":    string(b.Job),
-		"POISE_JOB_NAME":  b.Name,
-		"POISE_TENANT":    string(b.Tenant),
-		"POISE_NODE":      b.Node,
-		"POISE_PLACEMENT": b.Placement,
-		"POISE_DEVICES":   strings.Join(devices, ","),
+		"PATH":          searchPath,
+		"HOME":          taskDir(b, dir),
+		"LANG":          "C.UTF-8",
+		"TMPDIR":        filepath.Join(dir, tmpDir),
+		"POISE_DEVICES": strings.Join(devices, ","),
 		// Empty and not unset: CUDA shows all GPUs to a program that is not told.
 		"CUDA_VISIBLE_DEVICES": "",
-	}
-	if b.Gang != "" {
-		env["POISE_GANG_ID"] = b.Gang
-		env["POISE_TASK_INDEX"] = fmt.Sprint(b.TaskIndex)
-		env["POISE_TASKS"] = fmt.Sprint(b.Tasks)
 	}
 	if b.DeviceKind == "gpu" && len(devices) > 0 {
 		env["CUDA_VISIBLE_DEVICES"] = strings.Join(devices, ",")
 		// Else CUDA numbers the fastest first, unlike nvidia-smi and so the node.
 		env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
 	}
-	maps.Copy(env, b.Marks)
+	maps.Copy(env, b.Identity())
 	maps.Copy(env, b.Env)
 	list := []string{taskMark(dir)}
 	for name, value := range env {

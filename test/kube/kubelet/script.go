@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -9,8 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Annotations of a pod that say what happens on its node. Durations are Go's,
-// as in "1m30s".
+// Annotations of a pod that say what happens on its node, or variables of these names
+// of its first container, for pods that somebody else makes. Durations are Go's, as
+// in "1m30s".
 const (
 	StartIn  = "kubelet.test/start-in"  // from the binding until it runs; none by default
 	RunFor   = "kubelet.test/run-for"   // from then until its containers end; else Config.RunFor
@@ -38,8 +40,9 @@ type script struct {
 // specification that a kubelet acts on.
 func read(pod *v1.Pod, runFor time.Duration) (script, error) {
 	s := script{runFor: runFor, forever: runFor == 0}
+	notes := notesOf(pod)
 	for key, d := range map[string]*time.Duration{StartIn: &s.startIn, RunFor: &s.runFor, StopIn: &s.stopIn} {
-		text, ok := pod.Annotations[key]
+		text, ok := notes[key]
 		if !ok {
 			continue
 		}
@@ -49,14 +52,14 @@ func read(pod *v1.Pod, runFor time.Duration) (script, error) {
 		}
 		s.forever = s.forever && key != RunFor
 	}
-	if text, ok := pod.Annotations[ExitCode]; ok {
+	if text, ok := notes[ExitCode]; ok {
 		code, err := strconv.ParseUint(text, 10, 8)
 		if err != nil {
 			return script{}, fmt.Errorf("read annotation %s: got %q, expected 0 to 255", ExitCode, text)
 		}
 		s.exitCode = int32(code)
 	}
-	if text := pod.Annotations[Log]; text != "" {
+	if text := notes[Log]; text != "" {
 		s.log = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	}
 	if d := pod.Spec.ActiveDeadlineSeconds; d != nil {
@@ -66,6 +69,16 @@ func read(pod *v1.Pod, runFor time.Duration) (script, error) {
 	again := pod.Spec.RestartPolicy
 	s.forever = s.forever || again == v1.RestartPolicyAlways || again == v1.RestartPolicyOnFailure && s.exitCode != 0
 	return s, nil
+}
+
+// notesOf gives what a pod says of its script.
+func notesOf(pod *v1.Pod) map[string]string {
+	notes := map[string]string{}
+	for _, v := range pod.Spec.Containers[0].Env {
+		notes[v.Name] = v.Value
+	}
+	maps.Copy(notes, pod.Annotations)
+	return notes
 }
 
 // end is when the containers end by themselves or by their deadline, and how.
