@@ -135,6 +135,11 @@ func TestRightsSuffice(t *testing.T) {
 	eventually(t, "the condition of claims", func() bool { return r.unschedulable("blue", "claims") })
 	p.poise("job", "cancel", "red/r", "--tenant", "red")
 	eventually(t, "red/r is evicted", func() bool { return r.gone("red", "r") })
+	p.submit("batch", "100m", "run-for=100ms", "log=done")
+	p.is("batch", "succeeded")
+	if out := p.poise("job", "logs", "batch"); !strings.HasPrefix(out, "done\n") {
+		t.Errorf("%q", out)
+	}
 
 	// Started again it goes on, and uses the nodes that the configuration says now.
 	p.kill()
@@ -175,6 +180,15 @@ func TestRightsAreNeeded(t *testing.T) {
 		if what == "pods/eviction" {
 			r.runs("red", name)
 			_, _ = p.try("job", "cancel", "red/"+name, "--tenant", "red")
+		}
+		if right == "create pods" || what == "pods/log" {
+			p.submit("batch", "100m", "run-for=100ms")
+		}
+		if what == "pods/log" {
+			p.is("batch", "succeeded")
+			if out, err := p.try("job", "logs", "batch"); err == nil {
+				t.Errorf("without the right to %s: %q", right, out)
+			}
 		}
 		eventually(t, "without the right to "+right+" something is refused", func() bool { return r.hasRefused(right) })
 		switch what {
