@@ -34,20 +34,20 @@ func (g *Guest) passes(b *state.Batch, export string, rows []uint32, a answers, 
 	if len(p.sample) == 0 {
 		return true
 	}
-	again := make([]uint32, len(p.sample))
-	values, masks := make([]byte, 0, 8*len(again)), make([]byte, 0, 4*len(again))
+	again, values, masks := p.again[:0], p.values[:0], p.masks[:0]
 	size := 8
 	if export == abi.Filter {
 		size = 4
 	}
-	for k, i := range p.sample {
-		again[k] = rows[i]
+	for _, i := range p.sample {
+		again = append(again, rows[i])
 		r := w.at(rows, int(i))
 		values = append(values, a.values[size*r:][:size]...)
 		if a.masks != nil && export == abi.Score {
 			masks = append(masks, a.masks[4*r:][:4]...)
 		}
 	}
+	p.again, p.values, p.masks = again, values, masks
 	if g.small != nil {
 		g.small.pass = 0 // so that it is set back first
 	}

@@ -118,12 +118,12 @@ func examine(ctx context.Context, bin []byte, s settings, dir string) outcome {
 		return outcome{Code: f.Code, Export: f.Export, Detail: f.reason()}
 	}
 	defer c.close(ctx)
-	return m.try(ctx, c)
+	return m.try(c)
 }
 
 // try sets a module up once.
-func (m *machine) try(ctx context.Context, c *code) outcome {
-	in, text, minor, f := m.setUp(ctx, c)
+func (m *machine) try(c *code) outcome {
+	in, text, minor, f := m.setUp(c)
 	if f != nil {
 		return outcome{Code: f.Code, Export: f.Export, Detail: f.reason()}
 	}
@@ -193,7 +193,7 @@ func (e *Engine) prove(ctx context.Context, c *code, bin, metered []byte) (outco
 		if c.compiled, f = e.machine.translate(ctx, metered); f != nil {
 			return outcome{}, f
 		}
-		out := e.machine.try(ctx, c)
+		out := e.machine.try(c)
 		if out.Code != "" {
 			c.close(ctx)
 		}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 
@@ -170,7 +169,7 @@ func (g *Guest) Close() {
 
 // newInstance makes an instance; a failure carries the job.
 func (g *Guest) newInstance() (*instance, *Fault) {
-	in, err := g.module.instantiate(context.Background())
+	in, err := g.module.instantiate()
 	if err != nil {
 		return nil, asFault(abi.CodeConfigure, err)
 	}

@@ -95,7 +95,7 @@ func lifeOf(t testing.TB, m *Module, export string) (used int64, f *Fault) {
 // ready makes an instance with an arena, sealed.
 func ready(t testing.TB, m *Module) (*instance, uint32, *Fault) {
 	t.Helper()
-	in, err := m.instantiate(t.Context())
+	in, err := m.instantiate()
 	if err != nil {
 		return nil, 0, faultOf(t, err)
 	}

@@ -28,8 +28,9 @@ type instance struct {
 	fuel, depth, denied api.MutableGlobal
 	state               []api.MutableGlobal // of the guest
 	functions           map[string]api.Function
-	nesting             uint64 // what depth is set to
-	setup               int64  // fuel left for set-up
+	filter, score       api.Function // of those
+	nesting             uint64       // what depth is set to
+	setup               int64        // fuel left for set-up
 
 	stack [3]uint64 // arguments and result of a call
 	wasi  wasi
@@ -48,11 +49,11 @@ type instance struct {
 const largePages = 16
 
 // setUp makes an instance and runs it up to its manifest.
-func (m *machine) setUp(ctx context.Context, c *code) (in *instance, manifest []byte, minor int, f *Fault) {
+func (m *machine) setUp(c *code) (in *instance, manifest []byte, minor int, f *Fault) {
 	in = &instance{code: c, log: m.log, nesting: uint64(m.Limits.Module.Depth), setup: m.Limits.SetupFuel, said: make([]byte, 0, mostSaid)}
 	in.seed = binary.LittleEndian.Uint64([]byte(strings.TrimPrefix(c.digest, "sha256:")))
 	// Cancellation of whoever loads has nothing to do with the calls to come.
-	in.ctx = context.WithValue(context.WithoutCancel(ctx), instanceKey{}, in)
+	in.ctx = callContext{context.Background(), in}
 	if c.info.MemoryMin >= largePages {
 		in.pages = newPages(int(m.limitsFor(c.info).Module.MemoryPages) << 16)
 	}
@@ -99,6 +100,7 @@ func (in *instance) bind() {
 			in.functions[name] = f
 		}
 	}
+	in.filter, in.score = in.functions[abi.Filter], in.functions[abi.Score]
 }
 
 // introduce runs _initialize, the marker and describe.
@@ -178,7 +180,15 @@ func (in *instance) run(export string, fuel int64) (used int64, f *Fault) {
 	if in.dead != nil {
 		return 0, in.code.fail(in.dead.Code, export, "instance: had a fault before, expected a new instance")
 	}
-	fn := in.functions[export]
+	var fn api.Function
+	switch export {
+	case abi.Filter:
+		fn = in.filter
+	case abi.Score:
+		fn = in.score
+	default:
+		fn = in.functions[export]
+	}
 	if fn == nil {
 		return 0, in.fail(abi.CodeMissingExport, export, "not exported, expected a function")
 	}

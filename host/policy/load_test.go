@@ -95,7 +95,7 @@ func BenchmarkLoad(b *testing.B) {
 			m := load(b)
 			defer closeModule(b, m)
 			for b.Loop() {
-				in, err := m.instantiate(b.Context())
+				in, err := m.instantiate()
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -34,6 +34,7 @@ type mirror struct {
 	behind     touched // of data
 	all        []int   // columns
 	moving     []int   // columns that change while a node does not describe itself anew
+	order      []int   // columns as they lie in a record: what is written often is together
 	seen       []rowSeen
 
 	dimIndex  []int // of dims, in the snapshot's; -1 = not declared
@@ -53,8 +54,8 @@ type rowSeen struct {
 	unnamed   bool // has a text that had no number yet
 	devices   int
 	described uint64
-	allocated []int64 // per dimension of the plugin
-	capacity  []int64
+	capacity  []int64 // per dimension of the plugin
+	allocated []int64 // the same, as of the last change that the sums need it for
 	tasks     *state.TaskList
 	domain    []uint32 // symbol per key
 }
@@ -70,6 +71,12 @@ func newMirror(m *abi.Manifest) *mirror {
 		switch c.Kind {
 		case abi.Allocated, abi.Devices, abi.RunningTasks:
 			r.moving = append(r.moving, i)
+		}
+	}
+	r.order = slices.Clone(r.moving)
+	for i := range r.columns {
+		if !slices.Contains(r.moving, i) {
+			r.order = append(r.order, i)
 		}
 	}
 	r.restart(0)
@@ -88,6 +95,8 @@ func (r *mirror) restart(devices int) {
 	r.records, r.record = nil, 0
 	for i, c := range r.columns {
 		r.stride[i], r.data[i] = c.Stride(devices), nil
+	}
+	for _, i := range r.order {
 		r.within[i] = r.record
 		r.record += r.stride[i]
 	}
@@ -126,8 +135,8 @@ func (r *mirror) follow(snap *state.Snapshot) {
 	}
 	// The number of slots is what the snapshot says, whatever was before: guests
 	// see it, and budgets go by it.
-	if most := r.mostDevices(); r.hasDevices && most < r.devices {
-		r.restart(most)
+	if r.hasDevices && r.mostDevices() < r.devices {
+		r.restart(r.mostDevices())
 		r.follow(snap)
 		return
 	}
@@ -217,7 +226,8 @@ func (r *mirror) put(b []byte, snap *state.Snapshot, row uint32, s *rowSeen, i i
 	case abi.Capacity:
 		putDouble(b, float64(s.capacity[r.dim[i]]))
 	case abi.Allocated:
-		putDouble(b, float64(s.allocated[r.dim[i]]))
+		_, allocated := r.amounts(snap, row, r.dim[i])
+		putDouble(b, float64(allocated))
 	case abi.Class:
 		r.putSymbol(b, s, r.symbols.label(snap, row, poise.ClassLabel))
 	case abi.Label:
@@ -251,11 +261,7 @@ func (r *mirror) putSymbol(b []byte, s *rowSeen, id uint32) {
 func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) bool {
 	present := snap.Present(row)
 	if present && s.present && r.started && !s.unnamed && s.described == snap.Described(row) && len(r.domains) == 0 {
-		// As for nearly every change, only what tasks have is another.
-		for d := range r.dims {
-			_, s.allocated[d] = r.amounts(snap, row, d)
-		}
-		return false
+		return false // as for nearly every change, only what tasks have is another
 	}
 	was := *s
 	described := present && (!was.present || !r.started || was.described != snap.Described(row))

@@ -45,11 +45,11 @@ func (m *Module) Limits() Limits { return m.engine.machine.limitsFor(m.Info) }
 
 // instantiate makes an instance: memory, _initialize, marker, and a manifest
 // that is the one of the module.
-func (m *Module) instantiate(ctx context.Context) (*instance, error) {
+func (m *Module) instantiate() (*instance, error) {
 	if m.closed.Load() {
 		return nil, m.code.fail(abi.CodeConfigure, "", "module: closed, expected one that is open")
 	}
-	in, text, minor, fault := m.engine.machine.setUp(ctx, m.code)
+	in, text, minor, fault := m.engine.machine.setUp(m.code)
 	if fault != nil {
 		return nil, fault
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"runtime"
 	"testing"
@@ -71,7 +70,7 @@ func TestInstanceGoesBack(t *testing.T) {
 	for _, name := range []string{"answer", "echo", "fickle"} {
 		m := guestOf(t, name, nil).Module()
 		rapid.Check(t, func(t *rapid.T) {
-			in, err := m.instantiate(context.Background())
+			in, err := m.instantiate()
 			if err != nil {
 				t.Fatal(err)
 			}

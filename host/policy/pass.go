@@ -21,7 +21,10 @@ type pass struct {
 	most   int   // rows that a call may have: fewer than one that ran out of fuel
 	least  int   // rows of a call that a full call's fuel is enough for, as budgeted
 	audit  bool
-	sample []uint32 // scratch of the audit
+
+	// Scratch of the audit: which of a call's candidates, their rows, what was said.
+	sample, again []uint32
+	values, masks []byte
 }
 
 // begin readies a pass. Rows add to its budget when they are asked about.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 
@@ -143,7 +142,7 @@ func (g *Guest) Budget(rows int) int64 {
 // SetupFuel sets an instance up once more, as far as its manifest, and gives the
 // fuel that it used.
 func (m *Module) SetupFuel() (int64, error) {
-	in, err := m.instantiate(context.Background())
+	in, err := m.instantiate()
 	if err != nil {
 		return 0, err
 	}

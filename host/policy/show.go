@@ -37,7 +37,8 @@ func (g *Guest) showColumn(i int, row uint32) string {
 	case abi.Capacity:
 		return resource.Format(c.Name, m.seen[row].capacity[m.dim[i]])
 	case abi.Allocated:
-		return resource.Format(c.Name, m.seen[row].allocated[m.dim[i]])
+		_, allocated := m.amounts(g.pass.snap, row, m.dim[i])
+		return resource.Format(c.Name, allocated)
 	case abi.Class, abi.Label, abi.DeviceModel:
 		return g.symbolText(binary.LittleEndian.Uint32(b))
 	case abi.Devices:

@@ -9,7 +9,11 @@ import (
 )
 
 // symbolTable finds the number of a text in the snapshot's symbols.
-type symbolTable struct{ ids map[string]uint32 }
+type symbolTable struct {
+	ids  map[string]uint32
+	last string // that was asked for, "" = none yet: nearly every job wants the same kind of device
+	is   uint32 // its number
+}
 
 func newSymbolTable() symbolTable { return symbolTable{ids: map[string]uint32{}} }
 
@@ -25,10 +29,15 @@ func (t *symbolTable) follow(snap *state.Snapshot) {
 const unknown = math.MaxUint32
 
 func (t *symbolTable) id(text string) uint32 {
-	if id, ok := t.ids[text]; ok {
-		return id
+	if text == t.last && text != "" {
+		return t.is
 	}
-	return unknown
+	id, ok := t.ids[text]
+	if !ok {
+		return unknown
+	}
+	t.last, t.is = text, id
+	return id
 }
 
 func (t *symbolTable) label(snap *state.Snapshot, row uint32, key string) uint32 {

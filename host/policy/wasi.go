@@ -88,6 +88,22 @@ func types(letters string) []wasm.ValType {
 // shared by all instances of a runtime.
 type instanceKey struct{}
 
+// callContext is the context of an instance's calls. The engine looks for a value of
+// its own in each one: a chain of contexts would make that the longest part of a
+// short call.
+type callContext struct {
+	context.Context
+	in *instance
+}
+
+// Value implements context.Context.
+func (c callContext) Value(key any) any {
+	if key == (instanceKey{}) {
+		return c.in
+	}
+	return nil
+}
+
 // hostWASI offers the functions to the modules of a runtime.
 func hostWASI(ctx context.Context, r wazero.Runtime) error {
 	b := r.NewHostModuleBuilder(abi.WASIModule)
