@@ -15,9 +15,9 @@ import (
 // jobFlags describe one job without a file.
 type jobFlags struct {
 	name, cpu, memory, gpu, runTime, dir, image string
-	request, models, env                 []string
-	priority                             int32
-	life                                 lifeFlags
+	request, models, env                        []string
+	priority                                    int32
+	life                                        lifeFlags
 }
 
 func (j *jobFlags) addFlags(cmd *cobra.Command) {

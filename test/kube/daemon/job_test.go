@@ -73,10 +73,11 @@ func TestJobsRunAsPods(t *testing.T) {
 	if out := p.is("long", "failed"); !strings.Contains(out, "cancelled") {
 		t.Errorf("%s", out)
 	}
-	pods := f.jobPods()
-	if len(pods) != 2 {
-		t.Errorf("%d pods, expected those of fails and follows", len(pods))
-	}
+	var pods []v1.Pod
+	eventually(t, "the pods of fails and follows alone", func() bool {
+		pods = f.jobPods()
+		return len(pods) == 2
+	})
 	for i := range pods {
 		main := &pods[i].Spec.Containers[0]
 		if main.Command[1] != "$$(HOME)" || main.Resources.Requests.Cpu().String() != "1" || pods[i].Annotations["poise.dev/decision"] == "" {
@@ -84,9 +85,10 @@ func TestJobsRunAsPods(t *testing.T) {
 		}
 	}
 	p.poise("job", "submit", "--name", "plain", "--cpu", "1")
-	if out := p.poise("job", "why", "plain"); !strings.Contains(out, "poise.dev/cluster") {
-		t.Errorf("%s", out)
-	}
+	eventually(t, "plain says why it waits", func() bool {
+		out, err := p.try("job", "why", "plain")
+		return err == nil && strings.Contains(out, "poise.dev/cluster")
+	})
 }
 
 // Jobs spread over two clusters; one API server is killed and comes back, and
