@@ -126,6 +126,9 @@ func (c *crowd) step(ctx context.Context, w *client.Client, k *task) error {
 		for i := range jobs {
 			k.ids = append(k.ids, jobs[i].ID)
 		}
+		if poise.KindOf(err) == poise.Conflict && strings.Contains(err.Error(), "has just ended, expected this to be submitted again") {
+			return nil // as it says: its end is not on disk yet
+		}
 		return err
 	}
 	err := k.calls[k.said](ctx, w, k.ids[0])
