@@ -16,6 +16,9 @@ import (
 // packed, spread, with roles, and over zones as a plugin spreads them.
 func recordGangs(t testing.TB) *recorded {
 	t.Helper()
+	if raced {
+		t.Skip("a policy of stock Go takes longer to compile under the race detector than a compile may; it runs without")
+	}
 	dir := folder(t)
 	d, err := Open(t.Context(), options(t, dir, settings{"store.snapshot_every": "100", "engine.kind": "sim"}))
 	if err != nil {
