@@ -83,9 +83,9 @@ func (n named) find(i int, name string) []int {
 	return nil
 }
 
-// arraysOf gives the elements of the arrays of a submission, by the array's name;
-// of several of one name the last.
-func arraysOf(specs []Spec) named {
+// groupsOf gives the elements of the arrays and the members of the gangs of a
+// submission, by its name; of several of one name the last.
+func groupsOf(specs []Spec) named {
 	n := named{}
 	for i := range specs {
 		if a := specs[i].Array; a != nil {
@@ -94,28 +94,39 @@ func arraysOf(specs []Spec) named {
 			}
 			n[a.Name] = append(n[a.Name], i)
 		}
+		if g := specs[i].Job.Gang; g != nil {
+			if g.Index == 0 {
+				n[g.ID] = nil
+			}
+			n[g.ID] = append(n[g.ID], i)
+		}
 	}
 	return n
+}
+
+// own says whether a text names the array or the gang that the job is of.
+func (s *Spec) own(text string) bool {
+	return s.Array != nil && s.Array.Name == text || s.Job.Gang != nil && s.Job.Gang.ID == text
 }
 
 // findAfter looks up what the jobs of a submission come after, by the names or ids
 // that were given: jobs of the same submission first, then the newest of the
 // tenant. It refuses what is unknown, and jobs that come after each other in turn.
 func (d *Daemon) findAfter(ctx context.Context, tenant poise.TenantID, specs []Spec) error {
-	jobs, arrays := namesOf(specs), arraysOf(specs)
+	jobs, groups := namesOf(specs), groupsOf(specs)
 	for i := range specs {
 		s := &specs[i]
 		s.needs = s.needsOf()
 		for k := range s.needs {
 			n := &s.needs[k]
-			if n.inside = jobs.find(i, n.text); n.inside == nil && (s.Array == nil || s.Array.Name != n.text) {
-				n.inside = arrays[n.text]
+			if n.inside = jobs.find(i, n.text); n.inside == nil && !s.own(n.text) {
+				n.inside = groups[n.text]
 			}
 			if n.inside != nil {
 				continue
 			}
 			t, err := d.target(ctx, tenant, n.text)
-			if poise.KindOf(err) == poise.NotFound && (n.text == s.Job.Name || s.Array != nil && n.text == s.Array.Name) {
+			if poise.KindOf(err) == poise.NotFound && (n.text == s.Job.Name || s.own(n.text)) {
 				return n.refuse(poise.NotFound, s.Job.Name, "is the job itself, expected another one")
 			}
 			if err != nil {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -67,5 +68,33 @@ func TestAfter(t *testing.T) {
 	r, err := Replay(t.Context(), &options(t, dir, nil).Config.Current().Config, ReplayOptions{From: 1})
 	if err != nil || r.Field != "" {
 		t.Errorf("%+v, %v, expected no difference", r, err)
+	}
+}
+
+// A job comes after a gang of the same submission: after all of its members. A member
+// does not come after its own gang.
+func TestAfterGangOfTheSubmission(t *testing.T) {
+	d := serve(t, folder(t), settings{"engine.kind": "sim", "engine.sim_scale": "1000"})
+	d.join("c", nodes("n", 2, "8"))
+	member := func(i int32, after ...string) client.JobSpec {
+		s := job(fmt.Sprint("train-", i), "1")
+		s.Gang, s.After, s.RunTime = &client.GangSpec{ID: "train", Size: 2, Index: i}, after, "1s"
+		return s
+	}
+	report := job("report", "1")
+	report.After, report.RunTime = []string{"train"}, "1s"
+	jobs := d.submit(report, member(0), member(1))
+	eventually(t, "the report", func() bool { return d.job(jobs[0].ID).State == client.Succeeded })
+	for _, j := range jobs[1:] {
+		if ended, began := d.job(j.ID).Ended, d.job(jobs[0].ID).Placed; ended.After(began) {
+			t.Errorf("%s ended at %s, the report began at %s", j.Name, ended, began)
+		}
+	}
+	own := []client.JobSpec{member(0, "solo"), member(1)}
+	for i := range own {
+		own[i].Gang = &client.GangSpec{ID: "solo", Size: 2, Index: int32(i)}
+	}
+	if _, err := d.Submit(t.Context(), own, ""); poise.KindOf(err) != poise.NotFound || !strings.Contains(err.Error(), "is the job itself") {
+		t.Errorf("%v, expected a member not to come after its own gang", err)
 	}
 }
