@@ -369,10 +369,6 @@ func placementID(text string, s *Spec) string {
 // classOf gives the class of a present node, "" where it has none.
 func (c *core) classOf(node string) string {
 	row, _ := c.loop.State().Row(node)
-	for _, l := range c.loop.State().View().Labels(row) {
-		if l.Key == poise.ClassLabel {
-			return l.Value
-		}
-	}
-	return ""
+	class, _ := poise.LabelValue(c.loop.State().View().Labels(row), poise.ClassLabel)
+	return class
 }

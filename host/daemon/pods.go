@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/poise-sched/poise/host/engine/kube"
@@ -253,8 +252,8 @@ func (c *core) tellPod(k *kubeCluster, id poise.JobID, why string) {
 	}, nil)
 }
 
-// tellWaiting has the pod of a job that was not placed say why, without numbers: it
-// is written again only when the reason is another one.
+// tellWaiting has the pod of a job that was not placed say why, without counts of
+// nodes: it is written again only when the reason is another one.
 func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
 	p := live.spec.Job.Pod
 	if p == nil {
@@ -264,21 +263,7 @@ func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
 	if !ok {
 		return
 	}
-	var causes []string
-	for _, r := range d.Reasons {
-		text := r.Code().String()
-		if dims := c.loop.State().View().Dims(); (r.Code() == poise.IdleShort || r.Code() == poise.CapacityShort) && r.Dim() < len(dims) {
-			text += " " + dims[r.Dim()]
-		}
-		if !slices.Contains(causes, text) {
-			causes = append(causes, text)
-		}
-	}
-	why := d.Verdict.String()
-	if len(causes) > 0 {
-		why += ": " + strings.Join(causes, ", ")
-	}
-	c.tellPod(k, live.spec.Job.ID, why)
+	c.tellPod(k, live.spec.Job.ID, d.Summary())
 }
 
 // notes are what the decision about a job says, for whoever reads its task.

@@ -38,7 +38,7 @@ type Selector struct {
 
 // Matches says whether a node with these labels (sorted by key) satisfies s.
 func (s *Selector) Matches(labels []Label) bool {
-	value, ok := labelValue(labels, s.Key)
+	value, ok := LabelValue(labels, s.Key)
 	switch s.Op {
 	case In:
 		return ok && contains(s.Values, value)
@@ -94,7 +94,8 @@ func (s *Selector) Validate() error {
 	return nil
 }
 
-func labelValue(labels []Label, key string) (string, bool) {
+// LabelValue gives the value of a key among a node's labels, and whether it has one.
+func LabelValue(labels []Label, key string) (string, bool) {
 	for i := range labels {
 		if labels[i].Key == key {
 			return labels[i].Value, true

@@ -38,7 +38,7 @@ func (p *Pipeline) explain(d *poise.Decision, r *ranking, snap *state.Snapshot, 
 		}
 		return
 	}
-	lean := p.leanings(r)
+	lean := p.barred.lean
 	var rows []uint32
 	if detail == All || lean != nil {
 		rows = p.allRanked(r, job)
@@ -90,7 +90,7 @@ func (p *Pipeline) allRanked(r *ranking, job *state.Job) []uint32 {
 			rows = append(rows, row)
 		}
 	}
-	prefix, lean := hashPrefix(p.policy.Seed, job.ID), p.leanings(r)
+	prefix, lean := hashPrefix(p.policy.Seed, job.ID), p.barred.lean
 	slices.SortFunc(rows, func(a, b uint32) int {
 		if lean != nil && r.rows[a].tier == r.rows[b].tier {
 			if order := lean[a].compare(lean[b]); order != 0 {

@@ -81,7 +81,7 @@ func (l *PodLean) rules(of, found, there *state.PodKind, required bool) {
 			weight = -weight
 		}
 		there.Each(func(row uint32, all, _ int32) {
-			if value, ok := valueOf(l.snap.Labels(row), rule.Key); ok {
+			if value, ok := poise.LabelValue(l.snap.Labels(row), rule.Key); ok {
 				sums := l.near[rule.Key]
 				if sums == nil {
 					sums = map[string]int64{}
@@ -104,13 +104,13 @@ func (*PodLean) Rows() []uint32 { return nil }
 func (l *PodLean) Lean(row uint32) (lean Leaning) {
 	labels := l.snap.Labels(row)
 	for key, sums := range l.near {
-		if value, ok := valueOf(labels, key); ok {
+		if value, ok := poise.LabelValue(labels, key); ok {
 			lean.Near += sums[value]
 		}
 	}
 	for i := range l.spread {
 		s := &l.spread[i]
-		value, ok := valueOf(labels, s.rule.Key)
+		value, ok := poise.LabelValue(labels, s.rule.Key)
 		if !ok {
 			lean.Uneven = math.MaxInt64
 			return lean
@@ -120,14 +120,14 @@ func (l *PodLean) Lean(row uint32) (lean Leaning) {
 	return lean
 }
 
-// leanings gives what the pass's Leaner says of each candidate, by row; nil where
-// there is none.
-func (p *Pipeline) leanings(r *ranking) []Leaning {
-	i := slices.IndexFunc(p.barred.bars, func(b Bar) bool { _, ok := b.(Leaner); return ok })
+// leanings gives what the first Leaner of a pass says of each candidate, by row; nil
+// where there is none.
+func leanings(r *ranking, bars []Bar) []Leaning {
+	i := slices.IndexFunc(bars, func(b Bar) bool { _, ok := b.(Leaner); return ok })
 	if i < 0 {
 		return nil
 	}
-	leaner, all := p.barred.bars[i].(Leaner), make([]Leaning, len(r.rows))
+	leaner, all := bars[i].(Leaner), make([]Leaning, len(r.rows))
 	for row := range uint32(len(r.rows)) {
 		if r.candidate(row) {
 			all[row] = leaner.Lean(row)

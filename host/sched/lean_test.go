@@ -13,17 +13,7 @@ import (
 func TestPodLean(t *testing.T) {
 	f := func(want string, p poise.Pod, there ...any) {
 		t.Helper()
-		w := podWorld(t)
-		for i := 0; i < len(there); i++ {
-			text, rules := there[i].(string), []poise.PodRule(nil)
-			if i+1 < len(there) {
-				if r, ok := there[i+1].(poise.PodRule); ok {
-					rules = append(rules, r)
-					i++
-				}
-			}
-			w.on(text, rules...)
-		}
+		w := podWorld(t, there...)
 		p.Cluster, p.Space = "c", "s"
 		j := w.submit(poise.Job{Labels: []poise.Label{{Key: "app", Value: "x"}}, Pod: &p, Selectors: []poise.Selector{{Key: "host", Op: poise.NotIn, Values: []string{"z"}}}})
 		lean := NewPodLean(w.state.View(), w.state.PodKinds(), j)

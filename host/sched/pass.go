@@ -37,16 +37,18 @@ type barred struct {
 	bars   []Bar
 	rows   []uint32 // refused, ascending
 	counts []reasonCount
+	lean   []Leaning // by row, of the candidates; nil where nobody leans
 }
 
 // bar asks the bars about the candidates. It costs a call per candidate, or per
 // row that the bars list.
 func (p *Pipeline) bar(r *ranking, bars []Bar) {
 	b := &p.barred
-	b.bars, b.rows, b.counts = bars, b.rows[:0], b.counts[:0]
+	b.bars, b.rows, b.counts, b.lean = bars, b.rows[:0], b.counts[:0], nil
 	if len(bars) == 0 || r.fitting == 0 {
 		return
 	}
+	b.lean = leanings(r, bars)
 	consider := func(row uint32) {
 		if !r.candidate(row) {
 			return

@@ -254,7 +254,7 @@ func (r *ranking) refusal(b *barred) (poise.Verdict, []poise.Reason) {
 
 // pick gives the best row that no bar refuses. There is at least one.
 func (p *Pipeline) pick(r *ranking, job *state.Job) uint32 {
-	if p.leanings(r) != nil {
+	if p.barred.lean != nil {
 		return p.allRanked(r, job)[0]
 	}
 	best := r.tree.win[1]

@@ -97,7 +97,7 @@ func (b *PodBar) placesOf(rule *poise.PodRule, kinds []*state.PodKind, j *state.
 			continue
 		}
 		kind.Each(func(row uint32, _, _ int32) {
-			if value, ok := valueOf(b.snap.Labels(row), rule.Key); ok {
+			if value, ok := poise.LabelValue(b.snap.Labels(row), rule.Key); ok {
 				p.values[value] = true
 			}
 		})
@@ -126,7 +126,7 @@ func newSpreads(snap *state.Snapshot, kinds []*state.PodKind, j *state.Job, soft
 				!s.rule.AnyNode && !f.labelsMatch(snap, row) || s.rule.HonorTaints && !f.tolerated(snap, row) {
 				continue
 			}
-			value, _ := valueOf(snap.Labels(row), s.rule.Key)
+			value, _ := poise.LabelValue(snap.Labels(row), s.rule.Key)
 			s.counts[value] += on[row]
 		}
 		s.settle()
@@ -161,18 +161,9 @@ func (s *spread) settle() {
 // takesPart says whether a node with these labels has those of all spread rules.
 func takesPart(all []spread, labels []poise.Label) bool {
 	return !slices.ContainsFunc(all, func(s spread) bool {
-		_, ok := valueOf(labels, s.rule.Key)
+		_, ok := poise.LabelValue(labels, s.rule.Key)
 		return !ok
 	})
-}
-
-func valueOf(labels []poise.Label, key string) (string, bool) {
-	for i := range labels {
-		if labels[i].Key == key {
-			return labels[i].Value, true
-		}
-	}
-	return "", false
 }
 
 func matchesAll(selectors []poise.Selector, labels []poise.Label) bool {
@@ -183,7 +174,7 @@ func matchesAll(selectors []poise.Selector, labels []poise.Label) bool {
 func (b *PodBar) Refuses(row uint32) poise.Reason {
 	labels := b.snap.Labels(row)
 	for i := range b.near {
-		value, ok := valueOf(labels, b.near[i].key)
+		value, ok := poise.LabelValue(labels, b.near[i].key)
 		switch {
 		case !ok:
 			return poise.NewReason(poise.NoDomain, 0)
@@ -199,7 +190,7 @@ func (b *PodBar) Refuses(row uint32) poise.Reason {
 	}
 	for i := range b.spread {
 		s := &b.spread[i]
-		value, ok := valueOf(labels, s.rule.Key)
+		value, ok := poise.LabelValue(labels, s.rule.Key)
 		switch {
 		case !ok:
 			return poise.NewReason(poise.NoDomain, 0)
@@ -213,7 +204,7 @@ func (b *PodBar) Refuses(row uint32) poise.Reason {
 // among says whether a node with these labels is in one of the places.
 func among(all []places, labels []poise.Label) bool {
 	return slices.ContainsFunc(all, func(p places) bool {
-		value, ok := valueOf(labels, p.key)
+		value, ok := poise.LabelValue(labels, p.key)
 		return ok && p.values[value]
 	})
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // podWorld has four nodes in two zones of cluster c, and one of another cluster:
-// a and b in east, d in west, e with no zone at all.
-func podWorld(t *testing.T) *world {
+// a and b in east, d in west, e with no zone at all. On them is what is named, see
+// on, each with the rule behind it, if there is one.
+func podWorld(t *testing.T, there ...any) *world {
 	w := newWorld(t)
 	for _, n := range []struct{ name, cluster, zone string }{{"a", "c", "east"}, {"b", "c", "east"}, {"d", "c", "west"}, {"e", "c", ""}, {"z", "other", "east"}} {
 		node := poise.Node{Name: n.name, Cluster: n.cluster, Capacity: resource.List{{Name: "cpu", Value: 100}}, Labels: []poise.Label{{Key: "host", Value: n.name}}}
@@ -18,6 +19,16 @@ func podWorld(t *testing.T) *world {
 			node.Labels = append(node.Labels, poise.Label{Key: "zone", Value: n.zone})
 		}
 		w.join(node)
+	}
+	for i := 0; i < len(there); i++ {
+		text, rules := there[i].(string), []poise.PodRule(nil)
+		if i+1 < len(there) {
+			if r, ok := there[i+1].(poise.PodRule); ok {
+				rules = append(rules, r)
+				i++
+			}
+		}
+		w.on(text, rules...)
 	}
 	return w
 }
@@ -53,17 +64,7 @@ func TestPodBar(t *testing.T) {
 	}
 	f := func(want string, p poise.Pod, there ...any) {
 		t.Helper()
-		w := podWorld(t)
-		for i := 0; i < len(there); i++ {
-			text, rules := there[i].(string), []poise.PodRule(nil)
-			if i+1 < len(there) {
-				if r, ok := there[i+1].(poise.PodRule); ok {
-					rules = append(rules, r)
-					i++
-				}
-			}
-			w.on(text, rules...)
-		}
+		w := podWorld(t, there...)
 		p.Cluster, p.Space = "c", "s"
 		j := w.submit(poise.Job{ID: "j", Name: "j", Tenant: "t", Tasks: 1, Labels: []poise.Label{{Key: "app", Value: "x"}}, Pod: &p})
 		got := ""

@@ -41,7 +41,7 @@ func TestPodsArePlaced(t *testing.T) {
 	eventually(t, "the condition of big", func() bool {
 		for _, c := range f.pod("red", "big").Status.Conditions {
 			if c.Type == v1.PodScheduled && c.Status == v1.ConditionFalse && c.Reason == v1.PodReasonUnschedulable {
-				return strings.Contains(c.Message, "not enough idle cpu")
+				return strings.Contains(c.Message, "not enough idle (cpu)")
 			}
 		}
 		return false
