@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
 )
 
@@ -68,12 +66,13 @@ type Input struct {
 	gangs  []*gang  // the same
 }
 
-// group is waiting jobs of one shape and one tenant.
+// group is waiting jobs of one shape and one tenant, that go by one label.
 type group struct {
 	job     state.Job // the first of them
 	jobs    int
 	turn    turn
-	lacking int // jobs that there is no room for now
+	label   string // that their nodes have: of the topology of their gang; "" = any node
+	lacking int    // jobs that there is no room for now
 }
 
 // turn is when jobs take room, the smaller first.
@@ -90,6 +89,7 @@ type groupKey struct {
 	shape  uint32
 	tenant poise.TenantID
 	turn   turn
+	label  string
 }
 
 // Gather takes what Advise needs out of a state, so that the state may go on
@@ -101,7 +101,7 @@ func Gather(s *state.State) *Input {
 	gangs := gathering{of: map[*state.Gang]*gang{}}
 	for _, j := range s.Waiting() {
 		in.advice.Waiting++
-		key := groupKey{shape: j.Shape.ID, tenant: j.Tenant}
+		key := groupKey{shape: j.Shape.ID, tenant: j.Tenant, label: topologyLabel(j)}
 		whole := gangs.whole(s, j, in.snap.At())
 		isOver, known := over[key]
 		if whole != nil {
@@ -124,7 +124,7 @@ func Gather(s *state.State) *Input {
 		}
 		g := at[key]
 		if g == nil {
-			g = &group{job: *j, turn: key.turn}
+			g = &group{job: *j, turn: key.turn, label: key.label}
 			at[key] = g
 			in.groups = append(in.groups, g)
 		}
@@ -173,12 +173,8 @@ func (in *Input) Advise() (*Advice, error) {
 			continue
 		}
 		h := Helpless{Job: g.job.ID, Name: g.job.Name, Tenant: g.job.Tenant, Jobs: g.lacking, Request: g.job.Shape.Request}
-		d, err := sched.Unfit(in.snap, &g.job)
-		if err != nil {
+		if h.Miss, err = in.nearest(g); err != nil {
 			return nil, err
-		}
-		if d != nil {
-			h.Miss = d.Nearest
 		}
 		a.Helpless = append(a.Helpless, h)
 	}
@@ -189,12 +185,11 @@ func (in *Input) Advise() (*Advice, error) {
 // fill lets the jobs take the room that there is, and says which rows they took.
 // Those that may not start yet go last and count as nothing but a need.
 func (in *Input) fill(a *Advice) (needed map[uint32]bool, err error) {
-	scorer, err := balance.NewSpread(nil)
+	pipeline, err := native()
 	if err != nil {
 		return nil, err
 	}
-	pipeline := sched.NewPipeline(sched.Policy{Name: "idle-balance-spread", Scorer: scorer})
-	trial := state.NewTrial(in.snap, &state.Tentative{})
+	trial := pipeline.Trial(in.snap)
 	rows := map[string]uint32{}
 	for row := range uint32(in.snap.Rows()) {
 		if in.snap.Present(row) {

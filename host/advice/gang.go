@@ -3,6 +3,7 @@ package advice
 import (
 	"slices"
 
+	"github.com/poise-sched/poise/host/balance"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/sched"
 	"github.com/poise-sched/poise/host/state"
@@ -42,6 +43,24 @@ func (g *gathering) whole(s *state.State, j *state.Job, at poise.Time) *gang {
 	return found
 }
 
+// topologyLabel gives the label that a job's node has to have for the topology of its
+// gang, "" where any node does.
+func topologyLabel(j *state.Job) string {
+	if j.Gang == nil || j.Gang.Topology == nil {
+		return ""
+	}
+	return j.Gang.Topology.Key
+}
+
+// native gives the pipeline of jobs without a policy.
+func native() (*sched.Pipeline, error) {
+	scorer, err := balance.NewSpread(nil)
+	if err != nil {
+		return nil, err
+	}
+	return sched.NewPipeline(sched.Policy{Name: "idle-balance-spread", Scorer: scorer}), nil
+}
+
 // filling is jobs that take the room that there is.
 type filling struct {
 	pipeline *sched.Pipeline
@@ -52,7 +71,11 @@ type filling struct {
 
 // place has a job take room, and says whether it found any.
 func (f *filling) place(j *state.Job) (bool, error) {
-	d, err := f.pipeline.Plan(f.trial.View(), j, sched.Pass{})
+	var pass sched.Pass
+	if topologyLabel(j) != "" {
+		pass.Bars = []sched.Bar{sched.NewDomains(f.trial.View(), j.Gang.Topology)}
+	}
+	d, err := f.pipeline.Plan(f.trial.View(), j, pass)
 	if err != nil || d.Verdict != poise.Placed {
 		return false, err
 	}

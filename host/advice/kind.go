@@ -94,21 +94,20 @@ func (k *kind) describe(snap *state.Snapshot) {
 
 func makeOf(n *poise.Node) string { return fmt.Sprint(n.Capacity, n.Devices) }
 
-// able gives the groups whose jobs an empty node of the class holds, wherever in
-// the class it stands, by the native filters.
+// able gives the groups whose jobs an empty node of the class holds, somewhere in
+// the class where the label is that they go by, by the native filters.
 func (k *kind) able(groups []*group) ([]*group, error) {
-	s, err := state.New(state.Settings{})
-	if err != nil {
-		return nil, err
-	}
-	for i := range k.places {
-		if err := s.Apply(poise.Event{Index: s.Index() + 1, Body: poise.NodeJoined{Node: k.places[i]}}); err != nil {
-			return nil, err
-		}
-	}
 	var able []*group
+	empty := map[string]*state.State{} // by label
 	for _, g := range groups {
-		unfit, err := sched.Unfit(s.View(), &g.job)
+		if empty[g.label] == nil {
+			s, err := k.empties(g.label)
+			if err != nil {
+				return nil, err
+			}
+			empty[g.label] = s
+		}
+		unfit, err := sched.Unfit(empty[g.label].View(), &g.job)
 		if err != nil {
 			return nil, err
 		}
@@ -118,6 +117,30 @@ func (k *kind) able(groups []*group) ([]*group, error) {
 		}
 	}
 	return able, nil
+}
+
+// empties gives an empty node of the class in each of its places, of those with a
+// label where one is given.
+func (k *kind) empties(label string) (*state.State, error) {
+	s, err := state.New(state.Settings{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range k.places {
+		if !has(k.places[i].Labels, label) {
+			continue
+		}
+		if err := s.Apply(poise.Event{Index: s.Index() + 1, Body: poise.NodeJoined{Node: k.places[i]}}); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// has says whether a label is among some; the one without a name is.
+func has(labels []poise.Label, label string) bool {
+	_, found := poise.LabelValue(labels, label)
+	return found || label == ""
 }
 
 // packing is so many jobs on so many nodes.

@@ -25,14 +25,16 @@ func TestAdviceProperty(t *testing.T) {
 			if n := rapid.IntRange(0, 4).Draw(r, "gpus"); n > 0 {
 				devices = fmt.Sprintf("\ndevices: {kind: gpu, count: %d}", n)
 			}
-			nodes = append(nodes, fmt.Sprintf("node: m%d\ncount: %d\ncapacity: {cpu: %d, memory: %dGi}%s", i,
-				rapid.IntRange(1, 3).Draw(r, "nodes"), 1<<rapid.IntRange(1, 5).Draw(r, "cpu"), 1<<rapid.IntRange(2, 6).Draw(r, "memory"), devices))
+			racks := rapid.SampledFrom([]string{"", "\nlabels: {rack: r1}"}).Draw(r, "racks")
+			nodes = append(nodes, fmt.Sprintf("node: m%d\ncount: %d\ncapacity: {cpu: %d, memory: %dGi}%s%s", i,
+				rapid.IntRange(1, 3).Draw(r, "nodes"), 1<<rapid.IntRange(1, 5).Draw(r, "cpu"), 1<<rapid.IntRange(2, 6).Draw(r, "memory"), devices, racks))
 		}
 		for i := range rapid.IntRange(1, 8).Draw(r, "shapes") {
 			many := fmt.Sprint("count: ", rapid.IntRange(1, 9).Draw(r, "jobs"))
 			if rapid.IntRange(0, 2).Draw(r, "gang") == 0 {
 				size := rapid.IntRange(2, 5).Draw(r, "size")
 				many = fmt.Sprintf("tasks: %d\nmin_tasks: %d", size, rapid.IntRange(1, size).Draw(r, "min"))
+				many += rapid.SampledFrom([]string{"", "\ntopology: {key: rack, mode: pack}", "\ntopology: {key: rack, mode: spread}"}).Draw(r, "topology")
 			}
 			jobs = append(jobs, fmt.Sprintf("job: j%d\n%s\nrequest: {cpu: %d, memory: %dGi, gpu: %s}", i, many,
 				rapid.IntRange(0, 20).Draw(r, "cores"), rapid.IntRange(0, 20).Draw(r, "gib"), rapid.SampledFrom([]string{"0", "0", "1", "2", "0.4"}).Draw(r, "ask")))

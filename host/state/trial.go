@@ -31,10 +31,14 @@ func (t *Tentative) next() uint64 {
 	return tentative | t.used
 }
 
-// NewTrial forks a snapshot, which must not be a Trial's.
+// NewTrial forks a snapshot. One that is itself a Trial's has to have the same
+// versions, and is valid until it changes.
 func NewTrial(base *Snapshot, versions *Tentative) *Trial {
 	t := &Trial{view: *base, tentative: versions, unused: true, begin: base.at}
 	t.view.tried = &tried{}
+	if base.tried != nil {
+		t.view.tried.rows = slices.Clone(base.tried.rows)
+	}
 	return t
 }
 

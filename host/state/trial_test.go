@@ -79,6 +79,17 @@ func TestTrial(t *testing.T) {
 				if rapid.Bool().Draw(t, "reads") {
 					follow(trial.View())
 				}
+				if rapid.IntRange(0, 3).Draw(t, "forks") == 0 {
+					text := dump(trial.View())
+					fork := NewTrial(trial.View(), &tentative)
+					if row := uint32(rapid.IntRange(0, nodes-1).Draw(t, "row")); fork.Place(j, row, devices) == nil {
+						used[fork.View().RowVersion(row)] = true
+					}
+					follow(fork.View())
+					if dump(trial.View()) != text {
+						t.Fatal("a fork of a trial changed the trial")
+					}
+				}
 			}
 			if rapid.IntRange(0, 5).Draw(t, "empties") == 0 {
 				empty := NewTrial(base, &tentative)
