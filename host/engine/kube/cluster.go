@@ -26,6 +26,7 @@ type Options struct {
 	NodeSelector  string // labels of the nodes that are used; "" = all
 	Log           *slog.Logger
 	Now           func() poise.Time
+	Guard         Guard // says whether this replica leads; nil = there is no other one
 
 	config *rest.Config // of a test
 }
