@@ -135,7 +135,7 @@ wasm-c:
 
 wasm-rust:
 	$(foreach p,$(call plugins,rust),$(call build-plugin,$(p),rust))
-	cd $(KERNELS) && $(RUSTC) --edition 2021 --crate-type cdylib --target wasm32-unknown-unknown -C opt-level=3 -C panic=abort -C lto -C codegen-units=1 -C strip=symbols -C link-arg=-zstack-size=16384 -o score_rs.wasm score.rs
+	cd $(KERNELS) && $(RUSTC) --edition 2021 --crate-type cdylib --target wasm32-unknown-unknown -C opt-level=3 -C panic=abort -C lto -C codegen-units=1 -C strip=symbols -C link-arg=-zstack-size=8192 -o score_rs.wasm score.rs
 	chmod a-x $(KERNELS)/score_rs.wasm
 
 wasm-assemblyscript: asc
