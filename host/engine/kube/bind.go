@@ -60,7 +60,7 @@ func (c *Cluster) Bind(ctx context.Context, b engine.Binding) error {
 		notes[mark+key] = value
 	}
 	err = c.client.bind(ctx, &v1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: uid, Annotations: notes},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: uid, Annotations: c.stamp(notes)},
 		Target:     v1.ObjectReference{Kind: "Node", Name: node},
 	})
 	if apierrors.IsConflict(err) {
@@ -131,7 +131,7 @@ func (c *Cluster) Evict(ctx context.Context, placement string, grace poise.Span)
 	}
 	seconds := max(int64(grace+999)/1000, 1)
 	err = c.client.evict(ctx, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, Annotations: c.stamp(map[string]string{})},
 		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 	})
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {

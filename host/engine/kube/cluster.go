@@ -50,14 +50,17 @@ type Cluster struct {
 	client *client
 	log    *slog.Logger
 	now    func() poise.Time
+	guard  Guard // nil = there is no other replica
 	board  engine.Board
 	slots  chan struct{}
 
-	mu     sync.Mutex
-	world  *world
-	synced bool
-	tried  map[string]types.UID            // binds of which nobody knows what became, by placement
-	made   map[string]types.NamespacedName // pods that were made for jobs, or may have been, by placement
+	mu      sync.Mutex
+	world   *world
+	synced  bool
+	term    string                          // that what is written is stamped with, "" = none
+	noFence string                          // why there is none, as it was said
+	tried   map[string]types.UID            // binds of which nobody knows what became, by placement
+	made    map[string]types.NamespacedName // pods that were made for jobs, or may have been, by placement
 }
 
 var _ engine.Engine = (*Cluster)(nil)
@@ -71,11 +74,11 @@ func New(o Options) (*Cluster, error) {
 	if _, err := labels.Parse(o.NodeSelector); err != nil {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: op, Detail: "node selector", Err: err}
 	}
-	config, err := o.restConfig()
+	config, err := restConfig(o.Kubeconfig, o.Context, o.config)
 	if err != nil {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: op, Detail: "kubeconfig", Err: err}
 	}
-	client, err := newClient(config)
+	client, err := newClient(config, o.Guard)
 	if err != nil {
 		return nil, &poise.Error{Kind: poise.Invalid, Op: op, Detail: "kubeconfig", Err: err}
 	}
@@ -84,25 +87,27 @@ func New(o Options) (*Cluster, error) {
 		scheduler = "poise"
 	}
 	c := &Cluster{
-		name: o.Name, nodes: o.NodeSelector, client: client, log: o.Log.With("cluster", o.Name), now: o.Now,
+		name: o.Name, nodes: o.NodeSelector, client: client, log: o.Log.With("cluster", o.Name), now: o.Now, guard: o.Guard,
 		slots: make(chan struct{}, bindWorkers), tried: map[string]types.UID{}, made: map[string]types.NamespacedName{},
 	}
 	c.world = newWorld(o.Name, scheduler, o.Now, func(s engine.Status) { c.board.Post(s) })
 	return c, nil
 }
 
-func (o *Options) restConfig() (*rest.Config, error) {
-	if o.config != nil {
-		return rest.CopyConfig(o.config), nil
+// restConfig says how an API server is reached: as a test says, by a kubeconfig, or
+// as a pod does.
+func restConfig(kubeconfig []byte, current string, test *rest.Config) (*rest.Config, error) {
+	if test != nil {
+		return rest.CopyConfig(test), nil
 	}
-	if len(o.Kubeconfig) == 0 {
+	if len(kubeconfig) == 0 {
 		return rest.InClusterConfig()
 	}
-	file, err := clientcmd.Load(o.Kubeconfig)
+	file, err := clientcmd.Load(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	return clientcmd.NewNonInteractiveClientConfig(*file, o.Context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	return clientcmd.NewNonInteractiveClientConfig(*file, current, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
 }
 
 // Watch implements engine.Engine. Tasks are known once Follow has read the cluster.

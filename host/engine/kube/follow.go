@@ -102,6 +102,21 @@ type follower struct {
 	read    []func(*world)
 	failing map[string]failure // by resource
 	lost    bool
+
+	fencing sync.Mutex
+	fenced  bool
+}
+
+// fence raises the cluster's fence, once, before anything is read.
+func (w *follower) fence(ctx context.Context) error {
+	w.fencing.Lock()
+	defer w.fencing.Unlock()
+	if w.fenced || w.cluster.guard == nil {
+		return nil
+	}
+	err := w.cluster.fence(ctx)
+	w.fenced = err == nil
+	return err
 }
 
 type failure struct {
@@ -195,12 +210,19 @@ func informer[O any](w *follower, resource string, object, list runtime.Object, 
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				o.LabelSelector = selector
 				into := list.DeepCopyObject()
-				err := w.cluster.client.list(ctx, resource, o, into)
+				err := w.fence(ctx)
+				if err == nil {
+					err = w.cluster.client.list(ctx, resource, o, into)
+				}
 				w.note(resource, unlessOver(ctx, err))
 				return into, err
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				o.LabelSelector = selector
+				if err := w.fence(ctx); err != nil {
+					w.note(resource, unlessOver(ctx, err))
+					return nil, err
+				}
 				events, err := w.cluster.client.watch(ctx, resource, o)
 				w.note(resource, unlessOver(ctx, err))
 				return events, err

@@ -49,6 +49,7 @@ func (c *Cluster) create(ctx context.Context, op, node string, b *engine.Binding
 	if err != nil {
 		return &poise.Error{Kind: poise.Invalid, Op: op, Err: err}
 	}
+	c.stamp(pod.Annotations)
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -115,12 +116,8 @@ func jobPod(b *engine.Binding, space, scheduler, node string) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels := map[string]string{jobLabel: string(b.Job)}
-	for key, value := range b.Labels {
-		if !strings.HasPrefix(key, mark) && len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0 {
-			labels[key] = value
-		}
-	}
+	labels := keptLabels(b.Labels)
+	labels[jobLabel] = string(b.Job)
 	notes := map[string]string{placementNote: b.Placement, jobNote: string(b.Job), mark + "job-name": b.Name, tenantLabel: string(b.Tenant)}
 	for key, value := range b.Notes {
 		notes[mark+key] = value
@@ -203,4 +200,15 @@ func verbatim(command []string) []string {
 		all = append(all, unexpanded(arg))
 	}
 	return all
+}
+
+// keptLabels gives those of a job's labels that Kubernetes takes.
+func keptLabels(all map[string]string) map[string]string {
+	labels := map[string]string{}
+	for key, value := range all {
+		if !strings.HasPrefix(key, mark) && len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0 {
+			labels[key] = value
+		}
+	}
+	return labels
 }
