@@ -76,6 +76,8 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Job = string(b.Job)
 	case poise.JobPreempted:
 		e.Job = string(b.Job)
+	case poise.JobSpared:
+		e.Job = string(b.Job)
 	case poise.JobWithdrawn:
 		e.Job = string(b.Job)
 	case poise.ReservationMade:

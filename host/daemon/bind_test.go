@@ -22,6 +22,45 @@ type hook struct {
 	binds []string // placements, in order
 	seen  engine.Binding
 	says  func(n int, b engine.Binding) error
+	// budgets are placements whose end is forbidden.
+	budgets map[string]bool
+	ends    []string            // placements that were evicted, in order
+	told    map[string][]string // by pod, why it waits, and on which node others make room
+}
+
+// Evict implements binder: a pod ends at once, unless a budget forbids it.
+func (h *hook) Evict(ctx context.Context, placement string, grace poise.Span) error {
+	h.mu.Lock()
+	refused := h.budgets[placement]
+	if h.ends = append(h.ends, placement); refused {
+		h.ends[len(h.ends)-1] += " refused"
+	}
+	h.mu.Unlock()
+	if refused {
+		return &poise.Error{Kind: poise.Limit, Op: "evict", Detail: "a disruption budget"}
+	}
+	return h.binder.Evict(ctx, placement, grace)
+}
+
+// Waits implements teller.
+func (h *hook) Waits(_ context.Context, job poise.JobID, reason, node string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.told == nil {
+		h.told = map[string][]string{}
+	}
+	text, of := reason+" @ "+node, h.told[string(job)]
+	if len(of) == 0 || of[len(of)-1] != text {
+		h.told[string(job)] = append(of, text)
+	}
+	return nil
+}
+
+// heard gives what a pod was made to say, in order, and what was evicted.
+func (h *hook) heard(pod string) (told, ends []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.told[pod]), slices.Clone(h.ends)
 }
 
 func (h *hook) Bind(ctx context.Context, b engine.Binding) error {
@@ -48,10 +87,15 @@ func (h *hook) last() engine.Binding {
 	return h.seen
 }
 
-// hooked runs a daemon with a node n0 of four cores whose binds are hooked.
-func hooked(t *testing.T, says func(n int, b engine.Binding) error) (*Daemon, *hook) {
+// hooked runs a daemon with a node n0 of four cores whose binds are hooked, with more
+// settings, each a name and a text.
+func hooked(t *testing.T, says func(n int, b engine.Binding) error, more ...string) (*Daemon, *hook) {
 	t.Helper()
-	d, err := Open(t.Context(), options(t, folder(t), settings{"queue.retry_base": "1ms", "queue.retry_max": "5ms"}))
+	with := settings{"queue.retry_base": "1ms", "queue.retry_max": "5ms"}
+	for i := 0; i < len(more); i += 2 {
+		with[more[i]] = more[i+1]
+	}
+	d, err := Open(t.Context(), options(t, folder(t), with))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,6 +218,7 @@ func (c *core) settle(w timed) error {
 		if err := c.event(body); err != nil {
 			return err
 		}
+		c.unreserved(body)
 	}
 	switch {
 	case err != nil:

@@ -41,10 +41,7 @@ func (c *core) due() error {
 				c.giveWay(c.jobs[b.Job])
 			}
 		}
-		if live := c.jobs[claimed]; live != nil && live.decision != nil {
-			live.row.Reason = c.reason(live.decision)
-			c.keep(live)
-		}
+		c.waitsAnew(claimed)
 	}
 }
 
@@ -76,6 +73,8 @@ func (c *core) endsFor(placement string, attempt int) {
 					c.displaced(live)
 				}
 			})
+		case poise.KindOf(err) == poise.Limit:
+			c.tell(func(c *core) { c.spare(placement, err) })
 		default:
 			c.log.Warn("make room", "placement", placement, "error", err)
 			c.after(c.retryIn(attempt), func() { c.tell(func(c *core) { c.endsFor(placement, attempt+1) }) })

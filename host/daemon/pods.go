@@ -135,7 +135,7 @@ func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits) error {
 		if live != nil {
 			c.end(live, stateWithdrawn, nil, "not for Poise to place: "+why)
 		}
-		c.tellPod(k, p.Job.ID, "not for Poise to place: "+why)
+		c.tellPod(k, p.Job.ID, "not for Poise to place: "+why, "")
 		return nil
 	}
 	if live != nil {
@@ -241,11 +241,21 @@ func (c *core) podUnbound(live *liveJob, cause error) {
 	c.keep(live)
 }
 
-// tellPod has a pod say why it waits.
-func (c *core) tellPod(k *kubeCluster, id poise.JobID, why string) {
+// teller is an engine that can say on a pod why it waits, and on which node others make
+// room for it, "" = on none.
+type teller interface {
+	Waits(ctx context.Context, job poise.JobID, reason, node string) error
+}
+
+// tellPod has a pod say why it waits, see teller.
+func (c *core) tellPod(e binder, id poise.JobID, why, node string) {
+	t, ok := e.(teller)
+	if !ok {
+		return
+	}
 	c.then(func() {
-		k.hands.do(string(id), func() {
-			if err := k.Waits(context.Background(), id, why); err != nil {
+		c.handsOf(e).do(string(id), func() {
+			if err := t.Waits(context.Background(), id, why, node); err != nil {
 				c.log.Warn("say why a pod waits", "pod", string(id), "error", err)
 			}
 		})
@@ -253,17 +263,12 @@ func (c *core) tellPod(k *kubeCluster, id poise.JobID, why string) {
 }
 
 // tellWaiting has the pod of a job that was not placed say why, without counts of
-// nodes: it is written again only when the reason is another one.
+// nodes: it is written again only when the reason, or the node on which others make
+// room for it, is another one.
 func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
-	p := live.spec.Job.Pod
-	if p == nil {
-		return
+	if p := live.spec.Job.Pod; p != nil {
+		c.tellPod(c.engines(p.Cluster), live.spec.Job.ID, d.Summary(), c.nominated(live.spec.Job.ID))
 	}
-	k, ok := c.engines(p.Cluster).(*kubeCluster)
-	if !ok {
-		return
-	}
-	c.tellPod(k, live.spec.Job.ID, d.Summary())
 }
 
 // notes are what the decision about a job says, for whoever reads its task.

@@ -18,9 +18,9 @@ contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {ser
 
 // podCluster runs a daemon with a cluster of Kubernetes whose changes a test tells,
 // and whose binds a hook answers.
-func podCluster(t *testing.T, says func(n int, b engine.Binding) error) (*Daemon, *hook, func(...kube.Change)) {
+func podCluster(t *testing.T, says func(n int, b engine.Binding) error, more ...string) (*Daemon, *hook, func(...kube.Change)) {
 	t.Helper()
-	d, h := hooked(t, says)
+	d, h := hooked(t, says, more...)
 	file := filepath.Join(t.TempDir(), "config")
 	write(t, file, nowhere)
 	k, err := d.openKube("k", client.Kubernetes{Kubeconfig: file})

@@ -62,6 +62,8 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 			return false, err
 		}
 		return s.owns(ctx, b.Job)
+	case poise.JobSpared:
+		return s.owns(ctx, b.Job)
 	case poise.JobWithdrawn:
 		defer delete(s.owners, b.Job)
 		return s.owns(ctx, b.Job)

@@ -43,6 +43,7 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.JobFinished{}.EventKind():   read[poise.JobFinished],
 	poise.JobRequeued{}.EventKind():   read[poise.JobRequeued],
 	poise.JobPreempted{}.EventKind():  read[poise.JobPreempted],
+	poise.JobSpared{}.EventKind():     read[poise.JobSpared],
 	poise.JobWithdrawn{}.EventKind():  read[poise.JobWithdrawn],
 	poise.JobHeld{}.EventKind():       read[poise.JobHeld],
 	poise.JobReleased{}.EventKind():   read[poise.JobReleased],

@@ -65,6 +65,7 @@ func bodies(t *testing.T) []poise.Body {
 		poise.ReservationMade{Job: "j", Nodes: []string{"n", "ä"}, Start: 1<<53 + 1},
 		poise.ReservationEnded{Job: "j"},
 		poise.JobPreempted{Job: "j", By: "k", Until: 1<<53 + 1},
+		poise.JobSpared{Job: "j", Until: 7},
 		poise.GangPlaced{Placements: []poise.Placement{{Job: "j", Node: "a", Devices: []uint16{0, 31}}, {Job: "k", Node: "b"}}},
 		poise.JobHeld{Job: "j", By: "änn"},
 		poise.JobReleased{Job: "j"},

@@ -24,10 +24,9 @@ func (l *Loop) Apply(ev poise.Event) error {
 		l.deadlines.set(id, l.state.Job(id))
 		delete(l.reserved.refused, id)
 	}
-	if _, ok := ev.Body.(poise.JobPlaced); ok {
-		l.hungry.fresh = true
-	}
 	switch b := ev.Body.(type) {
+	case poise.JobPlaced, poise.JobSpared:
+		l.hungry.fresh = true
 	case poise.GangPlaced:
 		l.hungry.fresh = true
 		for i := range b.Placements {

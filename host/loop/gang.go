@@ -60,6 +60,8 @@ func (l *Loop) gangOf(body poise.Body) *state.Gang {
 		id = b.Job
 	case poise.JobRequeued:
 		id = b.Job
+	case poise.JobSpared:
+		id = b.Job
 	}
 	if j := l.state.Job(id); j != nil {
 		return l.state.GangOf(j)

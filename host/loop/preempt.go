@@ -36,12 +36,12 @@ type hunger struct {
 type hungry struct {
 	of    map[poise.JobID]*hunger
 	rest  poise.Time // nothing is looked into before
-	fresh bool       // tasks began since those without a time were looked into
+	fresh bool       // tasks began, or were spared, since those without a time were looked into
 }
 
 // starve takes note of a job that fits, but not now.
 func (l *Loop) starve(j *state.Job, d *poise.Decision, now poise.Time) {
-	if d.Verdict != poise.FitsNotNow || j.Extra() || !l.displaces() {
+	if d.Verdict != poise.FitsNotNow || j.Extra() || j.Kind != nil && j.Kind.Pod.NoPreemption || !l.displaces() {
 		return
 	}
 	h := l.hungry.of[j.ID]

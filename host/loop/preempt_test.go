@@ -396,3 +396,48 @@ func parent(s *state.State, id poise.TenantID) poise.TenantID {
 	}
 	return ""
 }
+
+// Where a task must not be ended, another one is, and nothing stays reserved for
+// whom nobody makes room; a pod that says so has nobody end.
+func TestSpared(t *testing.T) {
+	e := newEnder(t, preempt.Settings{Priority: true, Grace: 500})
+	e.join(4)
+	e.join(4)
+	e.ask("a", "here", 0, 4)
+	e.ask("b", "here", 1, 4)
+	e.apply(poise.JobSubmitted{Job: poise.Job{
+		ID: "never", Name: "never", Tenant: "here", Priority: 20, Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: 4}}},
+		Pod: &poise.Pod{Cluster: "k", Space: "here", NoPreemption: true},
+	}})
+	e.until(5000)
+	if e.history.Len() > 0 {
+		t.Errorf("%s, expected nobody to end for it", e.history.String())
+	}
+	e.apply(poise.JobWithdrawn{Job: "never"})
+	e.ask("high", "here", 9, 4)
+	spare := func(id poise.JobID, until poise.Time) {
+		t.Helper()
+		if j := e.loop.State().Job(id); !j.Yielding() {
+			t.Fatalf("%s makes no room\n%s", id, e.history.String())
+		}
+		e.told = nil
+		for _, body := range e.loop.Spare(e.loop.State().Job(id), until) {
+			e.apply(body)
+		}
+		if n := len(e.loop.State().View().Reservations()); n != 0 {
+			t.Errorf("%d reservations, expected none", n)
+		}
+		e.settled()
+	}
+	spare("a", e.now+60_000)
+	e.until(e.now + 1000)
+	spare("b", e.now+90_000)
+	e.until(e.now + 50_000)
+	if got := e.runs(); got != "a b" {
+		t.Errorf("%s runs", got)
+	}
+	e.until(e.now + 20_000)
+	if got := e.runs(); got != "b high" {
+		t.Errorf("%s runs, expected high in the place of a\n%s", got, e.history.String())
+	}
+}

@@ -16,6 +16,8 @@ type Pod struct {
 	Ports   []Port       `json:",omitempty"` // of the node, that it takes
 	Rules   []PodRule    `json:",omitempty"`
 	Spread  []SpreadRule `json:",omitempty"`
+	// NoPreemption: nobody ends for it, as preemptionPolicy Never has it.
+	NoPreemption bool `json:",omitempty"`
 }
 
 // Term is requirements on a node's labels that all have to match.

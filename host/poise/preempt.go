@@ -11,3 +11,13 @@ type JobPreempted struct {
 
 // EventKind implements Body.
 func (JobPreempted) EventKind() string { return "job-preempted" }
+
+// JobSpared has a job that was to make room run on, as its engine must not end it now:
+// of a pod a disruption budget says so.
+type JobSpared struct {
+	Job   JobID
+	Until Time // it is not asked again before
+}
+
+// EventKind implements Body.
+func (JobSpared) EventKind() string { return "job-spared" }

@@ -112,8 +112,11 @@ func (a *account) allowed(v *victim, lacking []string) right {
 	if a.head.Extra() {
 		return none
 	}
+	if needs(a.head, v) {
+		return none
+	}
 	if v.extra {
-		if a.due(max(a.head.Submitted+poise.Time(a.settings.Patience), j.Task().Placed+poise.Time(a.settings.Hold))) {
+		if a.due(max(a.head.Submitted+poise.Time(a.settings.Patience), j.Task().Placed+poise.Time(a.settings.Hold), j.Yield.Rests)) {
 			return shrink
 		}
 		return none
@@ -144,10 +147,32 @@ func (a *account) due(at poise.Time) bool {
 	return false
 }
 
-// rested is when the jobs have run long enough to be displaced. Priorities cannot
+// needs says whether a job has to be near what a victim is: it would not fit any more
+// where that has ended.
+func needs(j *state.Job, v *victim) bool {
+	if j.Kind == nil {
+		return false
+	}
+	for i := range j.Kind.Pod.Rules {
+		rule := &j.Kind.Pod.Rules[i]
+		if rule.Apart || !rule.Required() {
+			continue
+		}
+		for _, each := range v.jobs {
+			if k := each.Kind; k != nil && k.Pod.Cluster == j.Kind.Pod.Cluster && rule.Finds(k.Pod.Space, k.Labels) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rested is when the jobs have run long enough to be displaced, and those that were
+// spared may be asked again. Priorities cannot
 // go round in a circle, so a job that displaced others rests from reclaims alone.
 func (a *account) rested(v *victim, by right) (at poise.Time) {
 	for _, j := range v.jobs {
+		at = max(at, j.Yield.Rests)
 		if j.Yield.Times > 0 || j.Yield.Forced && by == reclaim {
 			at = max(at, j.Task().Placed+poise.Time(a.settings.Cooldown))
 		}

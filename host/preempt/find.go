@@ -23,19 +23,20 @@ type Claim struct {
 type Found struct {
 	Claim  *Claim // nil where no tasks that may end would be enough
 	Looked int    // rows and tasks
-	// Again is when tasks may be taken that may not be now because they began, or the
-	// job came, too short a time ago; 0 where it is not for that.
+	// Again is when tasks may be taken that may not be now because they began, were
+	// spared, or the job came, too short a time ago; 0 where it is not for that.
 	Again poise.Time
 }
 
 // Find looks for the tasks that have to end for the least harm so that a job that
 // fits, but not now, has room; where members is a gang, so that all of them have.
 // The members of one gang are those that start together, by index. Bars keep them
-// off rows as they keep the jobs. It costs a look at every row that could hold a
-// member and at every task on those rows, at most 200,000 of them. Nodes that are
-// reserved for others are left alone, but for those of jobs that the job goes before:
-// of a lower priority in its tenant, or beyond the guarantee of theirs where it is
-// within its own.
+// off rows as they keep the jobs, and so do ports that others have, whoever they
+// are. It costs a look at every row that could hold a member and at every task on
+// those rows, at most 200,000 of them. What a job has to be near does not end for it.
+// Nodes that are reserved for others are left alone, but for those of jobs that the
+// job goes before: of a lower priority in its tenant, or beyond the guarantee of
+// theirs where it is within its own.
 //
 // Less harm is, in this order: nobody but extra members of gangs ends; the highest
 // priority of a victim is lower; there are fewer victims, members of gangs counted
@@ -207,7 +208,7 @@ func (f *finder) row(view *state.Snapshot, j *state.Job) *room {
 		f.looked++
 		reason := fit.Reason(view, row)
 		switch code := reason.Code(); {
-		case code.Lasting() || code == poise.NodeNotReady || code == poise.NodeDrained || f.barred(view, row):
+		case code.Lasting() || code == poise.NodeNotReady || code == poise.NodeDrained || f.barred(view, row) || view.Taken(row, j.Shape.Ports) != nil:
 			continue
 		case code == poise.Fits:
 			if f.single { // a policy keeps it off

@@ -93,7 +93,7 @@ func (r *Rerun) Follow(ev poise.Event) error {
 		}
 	case poise.ReservationMade, poise.ReservationEnded:
 		return nil // they follow from where jobs are in fact
-	case poise.JobPreempted:
+	case poise.JobPreempted, poise.JobSpared:
 		return nil // the JobRequeued that follows is what counts
 	case poise.JobFinished:
 		return r.end(ev.At, b.Job)

@@ -47,6 +47,7 @@ func TestMoreIsImmutable(t *testing.T) {
 				poise.JobReleased{Job: id},
 				poise.JobWithdrawn{Job: id},
 				poise.JobPreempted{Job: id, By: other, Until: d.now + 9},
+				poise.JobSpared{Job: id, Until: d.now + 9},
 			}
 			_ = d.try(rapid.SampledFrom(bodies).Draw(t, "event")) // most apply
 			for _, j := range d.All() {

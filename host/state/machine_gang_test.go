@@ -39,7 +39,7 @@ func (c *machine) enlist(t *rapid.T) {
 	}
 	c.placeGang(t)
 	for range rapid.IntRange(0, 6).Draw(t, "events") {
-		rapid.SampledFrom([]func(*rapid.T){c.preempt, c.preempt, c.requeue, c.requeue, c.place, c.finish, c.reserve}).Draw(t, "event")(t)
+		rapid.SampledFrom([]func(*rapid.T){c.preempt, c.preempt, c.spare, c.requeue, c.requeue, c.place, c.finish, c.reserve}).Draw(t, "event")(t)
 	}
 }
 
@@ -90,6 +90,10 @@ func (c *machine) placeGang(t *rapid.T) {
 
 func (c *machine) preempt(t *rapid.T) {
 	c.apply(t, poise.JobPreempted{Job: c.someJobID(t, false), By: c.someJobID(t, true), Until: poise.Time(rapid.IntRange(0, 5).Draw(t, "until"))})
+}
+
+func (c *machine) spare(t *rapid.T) {
+	c.apply(t, poise.JobSpared{Job: c.someJobID(t, false), Until: poise.Time(rapid.IntRange(0, 5).Draw(t, "until"))})
 }
 
 func (c *machine) reserve(t *rapid.T) {

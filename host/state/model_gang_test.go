@@ -161,6 +161,7 @@ func (m *model) waitsAgain(j *modelJob, at poise.Time) {
 	j.on = nil
 	y := &j.yield
 	displaced := y.By != ""
+	y.Spared, y.Rests = 0, 0
 	if y.Forced, y.By, y.Until = false, "", 0; displaced {
 		y.Times++
 		y.At = at
@@ -190,6 +191,26 @@ func (m *model) preempt(b *poise.JobPreempted) (kind poise.Kind, ok bool) {
 	y := &j.yield
 	y.By, y.Until, y.Last, y.Own = b.By, b.Until, b.By, j.Tenant == by.Tenant
 	by.yield.Took = append(slices.Clone(by.yield.Took), b.Job)
+	return 0, true
+}
+
+func (m *model) spare(b *poise.JobSpared) (kind poise.Kind, ok bool) {
+	j := m.jobs[b.Job]
+	if j == nil {
+		return poise.NotFound, false
+	}
+	y := &j.yield
+	if y.By == "" {
+		return poise.Conflict, false
+	}
+	if by := m.jobs[y.By]; by != nil {
+		by.yield.Took = without(by.yield.Took, b.Job)
+	}
+	y.By, y.Until, y.Rests = "", 0, b.Until
+	y.Spared++
+	if g := m.gangOf(j); g != nil {
+		g.started = true
+	}
 	return 0, true
 }
 

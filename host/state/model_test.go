@@ -190,6 +190,8 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		return m.placeGang(&b, at)
 	case poise.JobPreempted:
 		return m.preempt(&b)
+	case poise.JobSpared:
+		return m.spare(&b)
 	case poise.ReservationMade:
 		return m.reserve(&b)
 	case poise.ReservationEnded:

@@ -188,6 +188,8 @@ func (s *State) apply(ev poise.Event) error {
 		return s.requeueJob(&b, ev.At)
 	case poise.JobPreempted:
 		return s.preempt(&b)
+	case poise.JobSpared:
+		return s.spare(&b)
 	case poise.JobWithdrawn:
 		return s.withdrawJob(b.Job)
 	case poise.JobHeld:

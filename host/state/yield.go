@@ -27,10 +27,15 @@ type Yield struct {
 	Took []poise.JobID `json:",omitempty"`
 	// Forced: others made room for the task that runs.
 	Forced bool `json:",omitempty"`
+	// Spared is how often the task that runs was to make room and did not have to, and
+	// Rests before when it is not asked again.
+	Spared int32      `json:",omitempty"`
+	Rests  poise.Time `json:",omitempty"`
 }
 
 func (y *Yield) zero() bool {
-	return y.By == "" && y.Until == 0 && y.Last == "" && !y.Own && y.Times == 0 && y.At == 0 && len(y.Took) == 0 && !y.Forced
+	return y.By == "" && y.Until == 0 && y.Last == "" && !y.Own && y.Times == 0 && y.At == 0 && len(y.Took) == 0 && !y.Forced &&
+		y.Spared == 0 && y.Rests == 0
 }
 
 // Yielding says whether the job runs and was told to make room.
@@ -67,6 +72,40 @@ func (s *State) preempt(b *poise.JobPreempted) error {
 	by.change(func(m *More) { m.Yield.Took = append(slices.Clone(m.Yield.Took), b.Job) })
 	s.yields[b.By] = append(s.yields[b.By], b.Job)
 	return nil
+}
+
+// spare has a job run on that was to make room.
+func (s *State) spare(b *poise.JobSpared) error {
+	op := func() string { return fmt.Sprintf("spare job %q", b.Job) }
+	j := s.jobs[b.Job]
+	switch {
+	case j == nil:
+		return notFound(op(), "no such job")
+	case !j.Yielding():
+		return conflict(op(), "the job makes room for none, expected one that does")
+	}
+	by := j.Yield.By
+	s.yieldsNoMore(by, j.ID)
+	if waits := s.jobs[by]; waits != nil {
+		waits.change(func(m *More) { m.Yield.Took = without(slices.Clone(m.Yield.Took), j.ID) })
+	}
+	j.change(func(m *More) {
+		m.Yield.By, m.Yield.Until, m.Yield.Rests = "", 0, b.Until
+		m.Yield.Spared++
+	})
+	s.ends(j, 0)
+	if g := s.GangOf(j); g != nil { // members that have ended follow it
+		g.Started = true
+	}
+	return nil
+}
+
+// yieldsNoMore takes note that a job does not make room for another one any more.
+func (s *State) yieldsNoMore(by, id poise.JobID) {
+	s.yields[by] = without(s.yields[by], id)
+	if len(s.yields[by]) == 0 {
+		delete(s.yields, by)
+	}
 }
 
 // ends has snapshots know when a task is to have ended.
@@ -116,12 +155,12 @@ func startedTogether(jobs []*Job) {
 // another and waits again was displaced.
 func (s *State) stopped(j *Job, waits bool, at poise.Time) {
 	by := j.Yield.By
-	if by == "" && !j.Yield.Forced {
+	if by == "" && !j.Yield.Forced && j.Yield.Spared == 0 {
 		return
 	}
 	j.change(func(m *More) {
 		y := &m.Yield
-		y.Forced = false
+		y.Forced, y.Spared, y.Rests = false, 0, 0
 		if by == "" {
 			return
 		}
@@ -133,10 +172,7 @@ func (s *State) stopped(j *Job, waits bool, at poise.Time) {
 	if by == "" {
 		return
 	}
-	s.yields[by] = without(s.yields[by], j.ID)
-	if len(s.yields[by]) == 0 {
-		delete(s.yields, by)
-	}
+	s.yieldsNoMore(by, j.ID)
 	if waits {
 		// The members that start together make room together: those that have ended wait
 		// for the others, and then start together again. Where one runs on, they follow it.
@@ -162,7 +198,7 @@ func (s *State) placeYield(j *Job, y *Yield) error {
 	if y == nil {
 		return nil
 	}
-	if y.By != "" && j.task == nil || len(y.Took) > 0 && j.task != nil {
+	if (y.By != "" || y.Spared > 0) && j.task == nil || len(y.Took) > 0 && j.task != nil {
 		return broken("job %q: it waits and makes room, or runs and others make room for it", j.ID)
 	}
 	j.change(func(m *More) { m.Yield = *y.image() })

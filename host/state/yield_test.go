@@ -62,6 +62,40 @@ func TestPreempted(t *testing.T) {
 	}
 }
 
+// A job that does not have to make room after all runs on, rests until it is asked
+// again, and its gang with it.
+func TestSpared(t *testing.T) {
+	d := newDriver(t, 0)
+	d.do(t, poise.NodeJoined{Node: pooled("a", "", "", 0)})
+	d.task(t, "1", "t", "a", 4)
+	d.task(t, "2", "t", "a", 4)
+	d.waits(t, "3", 8)
+	d.refused(t, `spare job "4": no such job`, poise.JobSpared{Job: "4"})
+	d.refused(t, `spare job "1": the job makes room for none, expected one that does`, poise.JobSpared{Job: "1"})
+	d.do(t, poise.JobPreempted{Job: "1", By: "3", Until: 50}, poise.JobPreempted{Job: "2", By: "3", Until: 50})
+	d.do(t, poise.ReservationMade{Job: "3", Nodes: []string{"a"}}, poise.JobSpared{Job: "1", Until: 70})
+	d.State = writtenDown(t, d.State, 0)
+	j := d.Job("1")
+	if y := j.Yield; y.By != "" || y.Until != 0 || y.Spared != 1 || y.Rests != 70 || j.Task().Until != 0 {
+		t.Errorf("%+v, to end by %d", y, j.Task().Until)
+	}
+	if took := d.Job("3").Yield.Took; len(took) != 1 || !d.Claims(d.View().Reservation("3")) {
+		t.Errorf("took %v, expected 2 alone", took)
+	}
+	d.do(t, poise.JobSpared{Job: "2", Until: 70})
+	if len(d.Job("3").Yield.Took) > 0 || d.Claims(d.View().Reservation("3")) || len(d.yields) > 0 {
+		t.Errorf("%+v, %v make room", d.Job("3").Yield, d.yields)
+	}
+	d.do(t, poise.JobPreempted{Job: "1", By: "3"}, poise.JobWithdrawn{Job: "3"}, poise.JobSpared{Job: "1", Until: 90})
+	if y := d.Job("1").Yield; y.Spared != 2 || y.Rests != 90 {
+		t.Errorf("%+v", y)
+	}
+	d.do(t, poise.JobRequeued{Job: "1"})
+	if y := d.Job("1").Yield; y.Spared != 0 || y.Rests != 0 || y.Times != 0 {
+		t.Errorf("%+v, expected a task that ended to be forgotten", y)
+	}
+}
+
 // Others made room for a gang as a whole.
 func TestGangIsForced(t *testing.T) {
 	d := newDriver(t, 0)
@@ -121,6 +155,7 @@ func TestYieldsHoldTogether(t *testing.T) {
 			_ = d.try(rapid.SampledFrom([]poise.Body{
 				poise.JobPlaced{Placement: poise.Placement{Job: id, Node: "a"}},
 				poise.JobPreempted{Job: id, By: other, Until: 7},
+				poise.JobSpared{Job: id, Until: 9},
 				poise.JobRequeued{Job: id},
 				poise.JobFinished{Job: id},
 				poise.JobWithdrawn{Job: id},
@@ -131,6 +166,9 @@ func TestYieldsHoldTogether(t *testing.T) {
 			for _, j := range d.All() {
 				if j.Yielding() && (j.Waiting() || !slices.Contains(d.yields[j.Yield.By], j.ID)) {
 					t.Fatalf("job %s makes room for %s, who does not know", j.ID, j.Yield.By)
+				}
+				if j.Waiting() && (j.Yield.Spared > 0 || j.Yield.Rests > 0) {
+					t.Fatalf("job %s waits, and was spared %d times", j.ID, j.Yield.Spared)
 				}
 				if len(j.Yield.Took) > 0 && !j.Waiting() {
 					t.Fatalf("job %s runs, and %v make room for it", j.ID, j.Yield.Took)

@@ -281,7 +281,12 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 		}
 		e := object.(*policyv1.Eviction)
 		if s.budgeted {
-			return refuse(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "disruption budget"), nil
+			status, _ := json.Marshal(metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusTooManyRequests,
+				Reason:  metav1.StatusReasonTooManyRequests,
+				Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}},
+			})
+			return answer(http.StatusTooManyRequests, status), nil
 		}
 		if *e.DeleteOptions.Preconditions.UID != p.UID {
 			return refuse(http.StatusConflict, metav1.StatusReasonConflict, "uid"), nil

@@ -117,7 +117,7 @@ func (c *Cluster) bound(ctx context.Context, pod *v1.Pod, placement string) (boo
 }
 
 // Evict implements engine.Engine by the eviction API, so that a disruption budget
-// is heeded: where it forbids the end now, the error is Unavailable. The grace is in
+// is heeded: where it forbids the end now, the error is Limit. The grace is in
 // whole seconds, one at the least, because with none the API server takes a pod to
 // be gone before its node has ended it.
 func (c *Cluster) Evict(ctx context.Context, placement string, grace poise.Span) error {
@@ -136,6 +136,9 @@ func (c *Cluster) Evict(ctx context.Context, placement string, grace poise.Span)
 	})
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // gone, or another pod has its name now
+	}
+	if apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
+		return &poise.Error{Kind: poise.Limit, Op: op, Err: err}
 	}
 	return failed(op, err)
 }

@@ -95,10 +95,10 @@ func TestEveryFieldIsKnown(t *testing.T) {
 		"HostNetwork": without, "HostPID": without, "HostIPC": without, "ShareProcessNamespace": without, "SecurityContext": without,
 		"ImagePullSecrets": without, "Hostname": without, "Subdomain": without, "Affinity": inside, "SchedulerName": outside,
 		"Tolerations": inside, "HostAliases": without, "PriorityClassName": without, "Priority": used, "DNSConfig": without,
-		"ReadinessGates": without, "RuntimeClassName": without, "EnableServiceLinks": without, "PreemptionPolicy": without, "Overhead": used,
+		"ReadinessGates": without, "RuntimeClassName": without, "EnableServiceLinks": without, "PreemptionPolicy": used, "Overhead": used,
 		"TopologySpreadConstraints": inside, "SetHostnameAsFQDN": without, "OS": without, "HostUsers": without, "SchedulingGates": outside,
 		"ResourceClaims": refused, "Resources": used, "HostnameOverride": without, "SchedulingGroup": refused, "EvictionResponders": without,
-	}, map[string]any{"Resources": &v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": parsed("1")}}, "Overhead": v1.ResourceList{"cpu": parsed("1")}})
+	}, map[string]any{"PreemptionPolicy": new(v1.PreemptNever), "Resources": &v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": parsed("1")}}, "Overhead": v1.ResourceList{"cpu": parsed("1")}})
 	container := map[string]string{
 		"Name": without, "Image": without, "Command": without, "Args": without, "WorkingDir": without, "Ports": inside, "EnvFrom": without,
 		"Env": without, "Resources": inside, "ResizePolicy": without, "RestartPolicy": without, "RestartPolicyRules": without,

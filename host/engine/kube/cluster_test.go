@@ -347,7 +347,7 @@ func TestSlowAnswersEndInTime(t *testing.T) {
 		s.api.set(func(a *apiServer) { a.slow = time.Hour })
 		began := time.Now()
 		s.fails(s.bind("p1", "u-a", "north/n1"), poise.Unavailable)
-		s.fails(s.cluster.Waits(s.Context(), "u-a", "no room"), poise.Unavailable)
+		s.fails(s.cluster.Waits(s.Context(), "u-a", "no room", ""), poise.Unavailable)
 		if took := time.Since(began); took > 2*callTimeout {
 			s.Errorf("took %v, expected at most %v", took, 2*callTimeout)
 		}
@@ -430,7 +430,7 @@ func TestNothingIsBoundBeforeTheClusterIsRead(t *testing.T) {
 		s.follow()
 		s.fails(s.bind("p1", "u-a", "north/n1"), poise.Unavailable)
 		s.fails(c.Evict(t.Context(), "p1", 0), poise.Unavailable)
-		s.fails(c.Waits(t.Context(), "u-a", "no room"), poise.Unavailable)
+		s.fails(c.Waits(t.Context(), "u-a", "no room", ""), poise.Unavailable)
 		s.stop()
 	})
 }
@@ -440,7 +440,7 @@ func TestWaitsIsWrittenOnceForEachReason(t *testing.T) {
 		s.saw(append(start, "occupies u-agent on north/n1", "waits u-a of s"))
 		f := func(job, reason string, writes int) {
 			s.Helper()
-			s.fine(s.cluster.Waits(s.Context(), poise.JobID(job), reason))
+			s.fine(s.cluster.Waits(s.Context(), poise.JobID(job), reason, ""))
 			synctest.Wait()
 			if w := s.api.wrote(); len(w) != writes {
 				s.Errorf("wrote %q, expected %d writes", w, writes)
@@ -464,12 +464,51 @@ func TestWaitsIsWrittenOnceForEachReason(t *testing.T) {
 	})
 }
 
+// A pod for which others make room says on which node, in the write that says why it
+// waits, until they do not any more, also where the write before was not seen yet.
+func TestNominatedNode(t *testing.T) {
+	never := pod("never", "poise", "")
+	never.Spec.PreemptionPolicy = new(v1.PreemptNever)
+	play(t, with(pod("a", "poise", ""), never), func(s *stage) {
+		f := func(reason, node, want string, writes int) {
+			s.Helper()
+			s.fine(s.cluster.Waits(s.Context(), "u-a", reason, node))
+			if got := s.api.read("s/a").Status; got.NominatedNodeName != want || got.Conditions[0].Message != reason {
+				s.Errorf("nominated %q, %+v, expected %q", got.NominatedNodeName, got.Conditions, want)
+			}
+			if w := s.api.wrote(); len(w) != writes {
+				s.Errorf("wrote %q, expected %d writes", w, writes)
+			}
+		}
+		f("no room", "", "", 1)
+		f("no room", "north/n1", "n1", 2)
+		f("no room", "north/n1", "n1", 2)
+		f("no room", "north/n2", "n2", 3)
+		f("no room", "", "", 4)
+		f("no room", "north/n1", "n1", 5)
+		synctest.Wait()
+		s.stop() // after a restart nobody remembers what was written; the pod does
+		s.follow()
+		f("no room", "north/n1", "n1", 5)
+		s.stop()
+		s.follow()
+		f("no room", "", "", 6)
+		s.cluster.mu.Lock()
+		defer s.cluster.mu.Unlock()
+		for uid, want := range map[types.UID]bool{"u-a": false, "u-never": true} {
+			if w, waits := s.cluster.world.pods[uid].told.(PodWaits); !waits || w.Job.Pod.NoPreemption != want {
+				s.Errorf("%s: %+v, expected NoPreemption %v", uid, w, want)
+			}
+		}
+	})
+}
+
 func TestEvictionHeedsADisruptionBudget(t *testing.T) {
 	placed := pod("a", "poise", "n1")
 	placed.Annotations = map[string]string{"poise.dev/placement": "p1"}
 	play(t, with(placed), func(s *stage) {
 		s.api.set(func(a *apiServer) { a.budgeted = true })
-		s.fails(s.cluster.Evict(s.Context(), "p1", 1000), poise.Unavailable)
+		s.fails(s.cluster.Evict(s.Context(), "p1", 1000), poise.Limit)
 		s.api.set(func(a *apiServer) { a.budgeted = false })
 		s.fine(s.cluster.Evict(s.Context(), "p1", 1000))
 	})

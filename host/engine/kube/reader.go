@@ -61,6 +61,7 @@ func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 		}
 	}
 	p := job.Pod
+	p.NoPreemption = pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy == v1.PreemptNever
 	p.AnyOf = required(pod.Spec.Affinity)
 	if p.Prefer, err = preferred(pod.Spec.Affinity); err != nil {
 		refuse("preferred node affinity: %v", err)

@@ -12,11 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// wait is what a pod that waits says about it.
+type wait struct{ reason, node string }
+
 // Waits says on a pod that waits why it does: its condition PodScheduled is false
-// and Unschedulable, which cluster autoscalers go by. It is written once for each
-// reason; a pod that does not wait any more, or not yet, is left alone.
-func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason string) error {
+// and Unschedulable, which cluster autoscalers go by. A node, "" = none, is the one on
+// which others make room for it: the pod's nominated node. Both are written together,
+// once for each change; a pod that does not wait any more, or not yet, is left alone.
+func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason, node string) error {
 	op := fmt.Sprintf("say why %q waits", job)
+	now := wait{reason: reason}
+	now.node, _ = c.nodeOf(node)
 	c.mu.Lock()
 	v, err := c.find(op, types.UID(job))
 	if err != nil {
@@ -27,14 +33,14 @@ func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason string) err
 		return err
 	}
 	pod, had := v.pod, v.waiting
-	if _, waits := v.told.(PodWaits); !waits || v.placement != "" || had == reason {
+	if _, waits := v.told.(PodWaits); !waits || v.placement != "" || had == now {
 		c.mu.Unlock()
 		return nil
 	}
-	v.waiting = reason
+	v.waiting = now
 	c.mu.Unlock()
 
-	patch, err := unschedulable(pod, reason, c.now())
+	patch, err := unschedulable(pod, had, now, c.now())
 	if err != nil || patch == nil {
 		return err
 	}
@@ -43,32 +49,39 @@ func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason string) err
 		return nil // gone, or another pod has its name now
 	}
 	c.mu.Lock()
-	if v.waiting == reason {
+	if v.waiting == now {
 		v.waiting = had
 	}
 	c.mu.Unlock()
 	return failed(op, err)
 }
 
-// unschedulable gives the patch of a pod's condition, nil where it says so already.
-func unschedulable(pod *v1.Pod, reason string, now poise.Time) ([]byte, error) {
+// unschedulable gives the patch of a pod's status, nil where it says so already. What
+// was written last may not be seen on the pod yet.
+func unschedulable(pod *v1.Pod, had, is wait, now poise.Time) ([]byte, error) {
 	condition := map[string]string{
-		"type": string(v1.PodScheduled), "status": string(v1.ConditionFalse), "reason": v1.PodReasonUnschedulable, "message": reason,
+		"type": string(v1.PodScheduled), "status": string(v1.ConditionFalse), "reason": v1.PodReasonUnschedulable, "message": is.reason,
 	}
-	since := true
+	since, says := true, wait{node: pod.Status.NominatedNodeName}
 	for i := range pod.Status.Conditions {
 		if has := &pod.Status.Conditions[i]; has.Type == v1.PodScheduled && has.Status == v1.ConditionFalse {
-			if has.Reason == v1.PodReasonUnschedulable && has.Message == reason {
-				return nil, nil
+			if since = false; has.Reason == v1.PodReasonUnschedulable {
+				says.reason = has.Message
 			}
-			since = false
 		}
+	}
+	if says == is && had == (wait{}) {
+		return nil, nil
 	}
 	if since {
 		condition["lastTransitionTime"] = time.UnixMilli(int64(now)).UTC().Format(time.RFC3339)
 	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status":   map[string]any{"conditions": []any{condition}},
-	})
+	status := map[string]any{"conditions": []any{condition}}
+	switch {
+	case is.node != "":
+		status["nominatedNodeName"] = is.node
+	case says.node != "" || had.node != "":
+		status["nominatedNodeName"] = nil
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 }

@@ -39,7 +39,7 @@ type podView struct {
 	told      Change // PodWaits, PodOccupies, PodBound or nil
 	placement string // "" = Poise has not placed it
 	ended     bool   // its placement's end was told
-	waiting   string // the reason that its condition has
+	waiting   wait   // what its status was made to say last
 }
 
 type nodeView struct {

@@ -122,7 +122,7 @@ func TestAdapterOnARealAPIServer(t *testing.T) {
 	}
 
 	// Why it waits, then the bind, once however often it is asked for.
-	fine(c.Waits(ctx, poise.JobID(first.UID), "no room"))
+	fine(c.Waits(ctx, poise.JobID(first.UID), "no room", ""))
 	got, err := api.CoreV1().Pods("default").Get(ctx, "first", metav1.GetOptions{})
 	fine(err)
 	if l := got.Status.Conditions; len(l) != 1 || l[0].Type != v1.PodScheduled || l[0].Reason != v1.PodReasonUnschedulable || l[0].Message != "no room" {
