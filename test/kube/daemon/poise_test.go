@@ -53,17 +53,37 @@ type program struct {
 	name string
 	dir  string
 	cmd  *exec.Cmd
-	log  bytes.Buffer
+	log  text
 }
 
-// serve starts a daemon on a data directory. It ends with the test.
-func serve(t *testing.T, dir string) *program {
+// text is what a program prints, read while it does.
+type text struct {
+	mu sync.Mutex
+	is bytes.Buffer
+}
+
+func (w *text) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.is.Write(p)
+}
+
+// said gives what the daemon has logged so far.
+func (p *program) said() string {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return p.log.is.String()
+}
+
+// serve starts a daemon on a data directory, with more flags. It ends with the test.
+func serve(t *testing.T, dir string, more ...string) *program {
 	t.Helper()
 	name, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, name, dir, exec.Command(name, "serve", "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--engine.kind", "sim", "--queue.retry-base", "50ms"))
+	args := append([]string{"serve", "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--engine.kind", "sim", "--queue.retry-base", "50ms"}, more...)
+	return start(t, name, dir, exec.Command(name, args...))
 }
 
 // start has a command serve on a data directory until the test ends.
@@ -77,7 +97,7 @@ func start(t *testing.T, name, dir string, cmd *exec.Cmd) *program {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("the daemon said:\n%s", &p.log)
+			t.Logf("the daemon said:\n%s", p.said())
 		}
 	})
 	eventually(t, "the daemon answers", func() bool {
