@@ -16,14 +16,6 @@ import (
 // inPod says whether a job runs as a pod: it is one, or one is made of its image.
 func (s *Spec) inPod() bool { return s.Job.Pod != nil || s.Image != "" }
 
-func labelMap(labels []poise.Label) map[string]string {
-	all := make(map[string]string, len(labels))
-	for _, l := range labels {
-		all[l.Key] = l.Value
-	}
-	return all
-}
-
 // podLogs gives the output of a job whose task is a pod, and false where it is none.
 func (d *Daemon) podLogs(ctx context.Context, row *store.JobRow, last *store.PlacementRow, o client.LogOptions) (io.ReadCloser, bool, error) {
 	var spec Spec

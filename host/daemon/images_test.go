@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/poise-sched/poise/host/api/client"
@@ -32,7 +33,7 @@ func TestJobsWithImages(t *testing.T) {
 	if got := reaches(t, d, second.ID, client.Running).Placement; got != h.last().Placement {
 		t.Errorf("%s, and %s was bound last", got, h.last().Placement)
 	}
-	if b := h.last(); b.Image != "busybox:1" || b.Labels["team"] != "x" || b.Notes["decision"] == "" || b.Begun {
+	if b := h.last(); b.Image != "busybox:1" || fmt.Sprint(b.Labels) != "[{team x}]" || b.Notes["decision"] == "" || b.Begun {
 		t.Errorf("%+v", b)
 	}
 	third := submit("third", "busybox:1")

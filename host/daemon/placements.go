@@ -57,7 +57,7 @@ func (j *liveJob) binding() engine.Binding {
 		Tolerations: job.Tolerations,
 	}
 	if j.spec.inPod() {
-		b.Notes, b.Labels = j.notes(), labelMap(job.Labels)
+		b.Notes, b.Labels = j.notes(), job.Labels
 	}
 	if g := job.Gang; g != nil {
 		b.Gang, b.TaskIndex, b.Tasks = g.ID, g.Index, g.Size

@@ -27,6 +27,8 @@ func (c *core) absorb(k *kubeCluster, changes []kube.Change) (failed error) {
 		case kube.NodeGone:
 			delete(k.nodes, b.Name)
 			err = c.leave(b.Name)
+		case kube.SpaceOf:
+			err = c.spaceOf(k.name, b)
 		case kube.PodWaits:
 			err = c.podWaits(k, &b)
 		case kube.PodOccupies:
@@ -63,6 +65,7 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 	for _, n := range all.Nodes {
 		note(c.nodeSeen(k, n))
 	}
+	note(c.spacesOf(k.name, all.Spaces))
 	there, waits := map[string]bool{}, map[poise.JobID]bool{}
 	for i := range all.Occupants {
 		there[all.Occupants[i].ID] = true

@@ -81,6 +81,8 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 		return b.Tenant == s.tenant, nil
 	case poise.TenantSet:
 		return b.Tenant.ID == s.tenant, nil
+	case poise.SpaceSet:
+		return b.Tenant == s.tenant, nil
 	}
 	return false, nil
 }

@@ -32,7 +32,7 @@ type Binding struct {
 	Tasks      int32             // members of the gang
 	Grace      poise.Span        // between TERM and KILL when the run time is over
 	Notes      map[string]string // what the decision says, for whoever reads the task; an engine may leave them out
-	Labels     map[string]string // the job's, for whoever looks for the task; an engine may leave them out
+	Labels     []poise.Label     // the job's, for whoever looks for the task; an engine may leave them out
 	// Tolerations are the job's, for an engine whose nodes heed taints themselves.
 	Tolerations []poise.Toleration
 	// Begun: it ran before the daemon started again. An engine of containers that does

@@ -37,6 +37,7 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.NodeLeft{}.EventKind():      read[poise.NodeLeft],
 	poise.NodeOccupied{}.EventKind():  read[poise.NodeOccupied],
 	poise.NodeVacated{}.EventKind():   read[poise.NodeVacated],
+	poise.SpaceSet{}.EventKind():      read[poise.SpaceSet],
 	poise.JobSubmitted{}.EventKind():  read[poise.JobSubmitted],
 	poise.JobPlaced{}.EventKind():     read[poise.JobPlaced],
 	poise.GangPlaced{}.EventKind():    read[poise.GangPlaced],

@@ -79,6 +79,7 @@ func bodies(t *testing.T) []poise.Body {
 			},
 		}},
 		poise.NodeVacated{ID: "o"},
+		poise.SpaceSet{Cluster: "c", Tenant: "t", Space: "ns"},
 	}
 }
 

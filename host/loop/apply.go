@@ -122,9 +122,15 @@ func (l *Loop) helped(body poise.Body) queue.Causes {
 	case poise.JobRequeued:
 		return l.freed(l.state.Job(b.Job))
 	case poise.JobPlaced:
-		if j := l.state.Job(b.Placement.Job); j != nil && j.Kind != nil {
-			return queue.Pods
+		return ofPod(l.state.Job(b.Placement.Job))
+	case poise.GangPlaced:
+		help := queue.Causes(0)
+		for i := range b.Placements {
+			help |= ofPod(l.state.Job(b.Placements[i].Job))
 		}
+		return help
+	case poise.SpaceSet:
+		return queue.Pods
 	case poise.NodeOccupied:
 		return queue.Pods | l.vacated(b.Occupant.ID)
 	case poise.NodeVacated:
@@ -144,11 +150,15 @@ func (l *Loop) freed(j *state.Job) queue.Causes {
 	if j == nil {
 		return 0
 	}
-	help := queue.Quota | l.room(&j.Shape.Request)
-	if j.Kind != nil {
-		help |= queue.Pods
+	return queue.Quota | l.room(&j.Shape.Request) | ofPod(j)
+}
+
+// ofPod gives what it may help that a job starts or ends, where it is a pod then.
+func ofPod(j *state.Job) queue.Causes {
+	if j != nil && (j.Kind != nil || j.BecomesPod()) {
+		return queue.Pods
 	}
-	return help
+	return 0
 }
 
 // vacated gives what it may help that an occupant is gone.

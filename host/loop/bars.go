@@ -34,7 +34,10 @@ func pooled(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
 
 // podBars gives the bar of rules about pods, of the members of a gang each.
 func podBars(s *state.State, snap *state.Snapshot, j *state.Job) []sched.Bar {
-	if j.Kind == nil {
+	switch {
+	case j.BecomesPod():
+		return sched.JobBars(snap, s.RuledKinds(), func(cluster string) *state.Job { return s.AsPod(j, cluster) })
+	case j.Kind == nil:
 		return nil
 	}
 	var bars []sched.Bar

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"fmt"
+
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/host/queue"
 	"github.com/poise-sched/poise/host/state"
@@ -27,6 +29,10 @@ type shapeKey struct {
 	priority int32
 	alone    poise.JobID // for a job that has a reservation: it
 	pod      uint32      // of the job's PodKind, 0 = it is no pod
+	// tenant and labels are what rules of pods can tell of a job that becomes one, but
+	// for which one it is.
+	tenant poise.TenantID
+	labels string
 }
 
 type shapeID struct {
@@ -49,6 +55,9 @@ func (s *shapes) id(j *state.Job, l *lane, byPriority bool) queue.ShapeID {
 	key := shapeKey{shape: j.Shape.ID, lane: l.name, key: l.pipeline.Key(j), extra: j.Extra()}
 	if j.Kind != nil {
 		key.pod = j.Kind.ID
+	}
+	if j.BecomesPod() {
+		key.tenant, key.labels = j.Tenant, fmt.Sprintf("%q", j.Labels)
 	}
 	if byPriority {
 		key.priority = j.Priority

@@ -91,9 +91,11 @@ func (s *State) placeable(p *poise.Placement) (*Job, uint32, error) {
 func (s *State) hold(j *Job, row uint32, devices []uint16, at poise.Time) {
 	t := newTask(j, row, s.live.Incarnation(row), devices, at)
 	t.pool = s.live.pool(row)
+	cluster := s.live.Cluster(row)
+	s.becomePod(t, j, cluster, s.space(cluster, j.Tenant))
 	hot := s.hotPage(row)
 	s.live.hold(hot, t)
-	t.Kind.count(row, 1, false)
+	s.podKinds.count(t.Kind, row, 1, false)
 	j.task = t
 	s.unreserve(j)
 	j.started()
@@ -230,6 +232,9 @@ func without(ids []poise.JobID, id poise.JobID) []poise.JobID {
 func (s *State) releaseTask(j *Job) {
 	t := j.task
 	j.task = nil
+	if j.Kind == nil {
+		defer s.podKinds.release(t.Kind)
+	}
 	if j.Extra() {
 		s.extras--
 	}
@@ -241,7 +246,7 @@ func (s *State) releaseTask(j *Job) {
 	}
 	hot := s.hotPage(t.row)
 	s.live.giveBack(hot, t)
-	t.Kind.count(t.row, -1, false)
+	s.podKinds.count(t.Kind, t.row, -1, false)
 	s.charge(t, -1)
 	s.touch(hot, t.row)
 }

@@ -27,6 +27,7 @@ type Image struct {
 	Policies                        PoliciesImage
 	Past                            []PastImage        `json:",omitempty"` // by tenant
 	Reservations                    []ReservationImage `json:",omitempty"`
+	Spaces                          []poise.SpaceSet   `json:",omitempty"` // by cluster and tenant
 	Classes                         poise.ModelRecord  `json:"-"`
 }
 
@@ -58,6 +59,9 @@ type TaskImage struct {
 	Devices     []uint16
 	Placed      poise.Time
 	Pool        *PoolImage `json:",omitempty"` // nil in what earlier versions kept
+	// Space is the namespace of the pod that the job has become, "" for any other and in
+	// what earlier versions kept.
+	Space string `json:",omitempty"`
 }
 
 // SeenImage is one count of the demand.
@@ -107,7 +111,7 @@ func (s *Snapshot) NodeOf(row uint32) poise.Node {
 func (j *Job) image() JobImage {
 	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq, NotBefore: j.NotBefore, Failures: j.Failures, Yield: j.Yield.image()}
 	if t := j.task; t != nil {
-		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image()}
+		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image(), Space: t.space(j)}
 	}
 	return im
 }
@@ -157,6 +161,11 @@ func FromImage(im *Image, settings Settings) (*State, error) {
 		half = im.Policies.Scheduler.UsageHalfLife
 	}
 	s.usage.past = past{} // what tasks hold is charged below, and was long before
+	for i := range im.Spaces {
+		if err := s.setSpace(&im.Spaces[i]); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.placeNodes(im); err != nil {
 		return nil, err
 	}
@@ -255,6 +264,13 @@ func (s *State) placeJobs(im *Image) error {
 		if t := e.Task; t != nil {
 			j.task = newTask(j, t.Row, t.Incarnation, t.Devices, t.Placed)
 			j.task.pool = s.poolOf(t)
+			if t.Space != "" {
+				cluster := "" // of a node that has left nobody asks
+				if _, there := j.task.Row(&s.live); there {
+					cluster = s.live.Cluster(t.Row)
+				}
+				s.becomePod(j.task, j, cluster, t.Space)
+			}
 		}
 		s.jobs[j.ID] = j
 		if err := s.placeYield(j, e.Yield); err != nil {
@@ -298,7 +314,7 @@ func (s *State) placeJobs(im *Image) error {
 			takeDevices(hot.free[int(at)*hot.stride:][:s.live.Devices(n.Row)], j.task)
 			hot.tasks[at] = &TaskList{Task: j.task, Next: hot.tasks[at]}
 			hot.running[at]++
-			j.task.Kind.count(n.Row, 1, false)
+			s.podKinds.count(j.task.Kind, n.Row, 1, false)
 			s.charge(j.task, 1)
 		}
 	}

@@ -24,7 +24,7 @@ func (s *State) Moment() *Moment {
 		Index: s.index, Version: v.version, Joins: v.joins, Arrivals: s.demand.arrivals, At: v.at,
 		Dims: slices.Clone(v.dims), Kinds: slices.Clone(v.kinds), Models: slices.Clone(v.models), Symbols: slices.Clone(s.symbols.texts),
 		Rows: v.rows, FreeRows: slices.Clone(s.freeRows), Profiles: v.profiles, Demand: v.demand, Classes: v.classes,
-		Policies: s.policies.image(), Gangs: s.gangImages(), Past: s.usage.past.image(), Reservations: v.reservationImages(),
+		Policies: s.policies.image(), Gangs: s.gangImages(), Past: s.usage.past.image(), Reservations: v.reservationImages(), Spaces: s.spaceImages(),
 		SymbolKeys: slices.Sorted(maps.Keys(s.symbols.keys)),
 	}
 	for _, j := range s.jobs {

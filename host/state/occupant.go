@@ -68,7 +68,7 @@ func (s *State) settle(o *poise.Occupant, t *Task, devices []uint16) {
 	}
 	takeDevices(hot.free[int(i)*hot.stride:][:s.live.Devices(t.row)], t)
 	hot.setOthers(i, &TaskList{Task: t, Next: hot.othersAt(i)})
-	t.Kind.count(t.row, 1, o.Ending)
+	s.podKinds.count(t.Kind, t.row, 1, o.Ending)
 	s.touch(hot, t.row)
 }
 
@@ -90,7 +90,7 @@ func (s *State) vacate(id string) {
 func (s *State) gone(id string) {
 	o := s.occupants[id]
 	t := o.task
-	t.Kind.count(t.row, -1, o.spec.Ending)
+	s.podKinds.count(t.Kind, t.row, -1, o.spec.Ending)
 	s.podKinds.release(t.Kind)
 	s.shapes.release(t.Shape)
 	delete(s.occupants, id)

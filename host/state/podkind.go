@@ -27,8 +27,10 @@ type podCount struct{ all, ending int32 }
 
 // podKinds holds one PodKind per distinct pod.
 type podKinds struct {
-	byKey map[string]*PodKind
-	next  uint32
+	byKey   map[string]*PodKind
+	next    uint32
+	present []*PodKind // of which a task or an occupant is on a node, by ID
+	ruled   []*PodKind // of these, those that have rules about others
 }
 
 // acquire gives the kind of a pod and counts one more user, or gives nil for what
@@ -65,21 +67,37 @@ func (k *podKinds) release(kind *PodKind) {
 	}
 }
 
-// count adds n to those of the kind on a row.
-func (k *PodKind) count(row uint32, n int32, ending bool) {
-	if k == nil {
+// count adds n to those of a kind on a row. What is no pod has none.
+func (k *podKinds) count(kind *PodKind, row uint32, n int32, ending bool) {
+	if kind == nil {
 		return
 	}
-	c := k.on[row]
+	was := len(kind.on) > 0
+	c := kind.on[row]
 	c.all += n
 	if ending {
 		c.ending += n
 	}
 	if c == (podCount{}) {
-		delete(k.on, row)
+		delete(kind.on, row)
 	} else {
-		k.on[row] = c
+		kind.on[row] = c
 	}
+	if is := len(kind.on) > 0; is != was {
+		k.present = listed(k.present, kind, is)
+		if len(kind.Pod.Rules) > 0 {
+			k.ruled = listed(k.ruled, kind, is)
+		}
+	}
+}
+
+// listed puts a kind into a list by ID, or takes it out.
+func listed(list []*PodKind, kind *PodKind, in bool) []*PodKind {
+	at, _ := slices.BinarySearchFunc(list, kind, func(a, b *PodKind) int { return cmp.Compare(a.ID, b.ID) })
+	if in {
+		return slices.Insert(list, at, kind)
+	}
+	return slices.Delete(list, at, at+1)
 }
 
 // pod gives what a job of the kind was submitted with.
@@ -98,19 +116,9 @@ func (k *PodKind) Each(f func(row uint32, all, ending int32)) {
 	}
 }
 
-// Keeps says whether a rule of the kind has others keep away from it.
-func (k *PodKind) Keeps() bool {
-	return slices.ContainsFunc(k.Pod.Rules, func(r poise.PodRule) bool { return r.Apart && r.Required() })
-}
+// PodKinds gives the kinds of which a task or an occupant is on a node, by ID. They
+// are valid until the next Apply.
+func (s *State) PodKinds() []*PodKind { return s.podKinds.present }
 
-// PodKinds gives the kinds of which a task or an occupant is on a node, by ID.
-func (s *State) PodKinds() []*PodKind {
-	var present []*PodKind
-	for _, kind := range s.podKinds.byKey {
-		if len(kind.on) > 0 {
-			present = append(present, kind)
-		}
-	}
-	slices.SortFunc(present, func(a, b *PodKind) int { return cmp.Compare(a.ID, b.ID) })
-	return present
-}
+// RuledKinds gives those of them that have rules about others.
+func (s *State) RuledKinds() []*PodKind { return s.podKinds.ruled }

@@ -36,6 +36,7 @@ type State struct {
 	extras     int                           // that run
 	shapes     shapes
 	podKinds   podKinds
+	spaces     map[spaceKey]string  // by what they are for, where it is not the name of the tenant
 	occupants  map[string]*occupant // by id
 	names      names
 	demand     demand
@@ -70,7 +71,7 @@ func New(s Settings) (*State, error) {
 		jobs:   map[poise.JobID]*Job{},
 		later:  map[poise.JobID][]poise.JobID{},
 		yields: map[poise.JobID][]poise.JobID{},
-		shapes: shapes{byKey: map[string]*Shape{}}, podKinds: podKinds{byKey: map[string]*PodKind{}}, occupants: map[string]*occupant{},
+		shapes: shapes{byKey: map[string]*Shape{}}, podKinds: podKinds{byKey: map[string]*PodKind{}}, spaces: map[spaceKey]string{}, occupants: map[string]*occupant{},
 		symbols: newSymbols(), policies: NewPolicies(), usage: newUsage(), gangs: map[gangKey]*Gang{},
 		demand: demand{halfLife: s.DemandHalfLife, index: map[string]int{}},
 	}
@@ -176,6 +177,8 @@ func (s *State) apply(ev poise.Event) error {
 		return s.occupy(&b.Occupant, ev.At)
 	case poise.NodeVacated:
 		return s.endOccupation(b.ID)
+	case poise.SpaceSet:
+		return s.setSpace(&b)
 	case poise.JobSubmitted:
 		return s.submitJob(&b.Job, ev.At)
 	case poise.JobPlaced:

@@ -3,13 +3,14 @@ package kube
 import "github.com/poise-sched/poise/host/poise"
 
 // Change is something that happened in a cluster, in the terms of the core. The
-// rest of this file is all there are.
+// rest of this file and SpaceOf are all there are.
 type Change interface{ isChange() }
 
 // Synced is all that is in the cluster. It comes once in each Follow, before any
 // change but Lost and Back: what is not in it is gone.
 type Synced struct {
 	Nodes     []poise.Node // by name
+	Spaces    []SpaceOf
 	Occupants []poise.Occupant
 	Waiting   []PodWaits
 	Bound     []PodBound

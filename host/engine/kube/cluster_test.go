@@ -104,6 +104,9 @@ func say(c Change) []string {
 		for _, n := range c.Nodes {
 			all = append(all, say(NodeSeen{n})...)
 		}
+		for _, o := range c.Spaces {
+			all = append(all, say(o)...)
+		}
 		for _, o := range c.Occupants {
 			all = append(all, say(PodOccupies{o})...)
 		}
@@ -135,6 +138,8 @@ func say(c Change) []string {
 		return []string{text}
 	case PodBound:
 		return []string{fmt.Sprintf("bound %s on %s by %s", c.Job.ID, c.Node, c.Placement)}
+	case SpaceOf:
+		return []string{fmt.Sprintf("jobs of %s in %q", c.Tenant, c.Space)}
 	case PodGone:
 		return []string{fmt.Sprintf("gone %s", c.ID)}
 	case Lost:
@@ -215,7 +220,7 @@ func TestFollowTellsAllAndThenWhatChanges(t *testing.T) {
 		s.api.change("s/gated", func(p *v1.Pod) { p.Spec.SchedulingGates = nil })
 		s.saw([]string{"waits u-gated of s"})
 		s.api.put(space("s", map[string]string{"poise.dev/tenant": "blue"}))
-		s.saw([]string{"waits u-a of blue", "waits u-gated of blue", "bound u-placed on north/n2 by p7"})
+		s.saw([]string{"waits u-a of blue", "waits u-gated of blue", "bound u-placed on north/n2 by p7", `jobs of blue in "s"`})
 		s.api.change("s/other", func(p *v1.Pod) { p.Spec.NodeName = "n1" })
 		s.saw([]string{"occupies u-other on north/n1"})
 		s.api.change("s/other", func(p *v1.Pod) { p.DeletionTimestamp = new(metav1.Now()) })

@@ -18,9 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// jobLabel is by what the pods of a job are found; its value is the job's id.
-const jobLabel = mark + "job"
-
 // create has a pod for a job with an image, on its node from the start: one write,
 // which a second one of the same placement does not repeat, as the pod's name is
 // the placement's. What ran before is not made again.
@@ -116,8 +113,10 @@ func jobPod(b *engine.Binding, space, scheduler, node string) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels := keptLabels(b.Labels)
-	labels[jobLabel] = string(b.Job)
+	labels := map[string]string{}
+	for _, l := range poise.PodLabels(b.Job, b.Labels) {
+		labels[l.Key] = l.Value
+	}
 	notes := map[string]string{placementNote: b.Placement, jobNote: string(b.Job), mark + "job-name": b.Name, tenantLabel: string(b.Tenant)}
 	for key, value := range b.Notes {
 		notes[mark+key] = value
@@ -206,7 +205,7 @@ func verbatim(command []string) []string {
 func keptLabels(all map[string]string) map[string]string {
 	labels := map[string]string{}
 	for key, value := range all {
-		if !strings.HasPrefix(key, mark) && len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0 {
+		if poise.PodLabel(poise.Label{Key: key, Value: value}) {
 			labels[key] = value
 		}
 	}

@@ -19,7 +19,7 @@ func imageJob(placement string) engine.Binding {
 	return engine.Binding{
 		Placement: placement, Job: "j1", Name: "train", Tenant: "s", Node: "north/n1", Image: "busybox:1", Command: []string{"sh", "-c", "echo $HOME $(HOME)"},
 		Env: map[string]string{"A": "$(B)"}, Dir: "/tmp", RunTime: 1500, Grace: 2500, Notes: map[string]string{"policy": "default"},
-		Labels:  map[string]string{"team": "x", "not a key": "x", "poise.dev/job": "forged"},
+		Labels:  []poise.Label{{Key: "not a key", Value: "x"}, {Key: "poise.dev/job", Value: "forged"}, {Key: "team", Value: "x"}},
 		Amounts: resource.List{{Name: "cpu", Value: 500}, {Name: "memory", Value: 1 << 30}, {Name: "pods", Value: 1000}, {Name: "storage", Value: 5}},
 		Devices: []uint16{0, 3}, DeviceKind: "gpu", Tolerations: []poise.Toleration{{Key: "k", Exists: true}},
 	}
@@ -100,7 +100,7 @@ func TestJobPodIsMadeOnce(t *testing.T) {
 		part := imageJob("p5-j1")
 		part.Amounts = resource.List{{Name: "example.com/fpga", Value: 500}}
 		s.fails(s.cluster.Bind(s.Context(), part), poise.Invalid)
-		s.saw([]string{"bound u-poise-p4-j1 on north/n1 by p4-j1"}, "p4-j1 starting 0")
+		s.saw([]string{`jobs of nobody in "theirs"`, "bound u-poise-p4-j1 on north/n1 by p4-j1"}, "p4-j1 starting 0")
 	})
 }
 

@@ -32,6 +32,9 @@ type world struct {
 	spaces map[string]labels.Set
 	places map[string]types.UID // by placement, of pods that are there
 	out    []Change
+
+	relabelled bool                      // a namespace has changed since tellSpaces
+	spaced     map[poise.TenantID]string // what it told
 }
 
 type podView struct {
@@ -79,6 +82,7 @@ func (w *world) matching(s labels.Selector) []string {
 
 // take gives the changes since the last time.
 func (w *world) take() []Change {
+	w.tellSpaces()
 	out := w.out
 	w.out = nil
 	return out
@@ -86,7 +90,7 @@ func (w *world) take() []Change {
 
 // all gives what was told and still holds.
 func (w *world) all() Synced {
-	var s Synced
+	s := Synced{Spaces: w.spacesTold()}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		if n := w.nodes[name]; n.told {
 			s.Nodes = append(s.Nodes, n.node)
@@ -117,6 +121,7 @@ func (w *world) space(name string, of labels.Set) {
 	} else {
 		w.spaces[name] = of
 	}
+	w.relabelled = true
 	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
 		if v := w.pods[uid]; v.pod.Namespace == name || selectsSpaces(v.pod) {
 			w.tell(v)

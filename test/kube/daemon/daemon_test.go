@@ -90,18 +90,20 @@ func TestPodsArePlaced(t *testing.T) {
 	f.runs("red", "huge")
 }
 
+// apart has a pod keep away from those with its label.
+func apart(pod *v1.Pod) {
+	pod.Labels = map[string]string{"app": "web"}
+	pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+		TopologyKey: "kubernetes.io/hostname", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+	}}}}
+}
+
 // What pods of others take counts, and rules about pods are kept on a real cluster.
 func TestOthersAndRules(t *testing.T) {
 	f := newFleet(t, "n1", "n2", "n3", "n4")
 	p := serve(t, t.TempDir())
 	f.create("default", "agent", "4", func(pod *v1.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = "other", "n1" })
 	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
-	apart := func(pod *v1.Pod) {
-		pod.Labels = map[string]string{"app": "web"}
-		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
-			TopologyKey: "kubernetes.io/hostname", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		}}}}
-	}
 	nodes := map[string]bool{}
 	for i := range 3 {
 		f.create("default", fmt.Sprint("web", i), "500m", apart)

@@ -91,6 +91,29 @@ func TestJobsRunAsPods(t *testing.T) {
 	})
 }
 
+// Pods and jobs that run as pods of one label keep apart, whichever comes first.
+func TestJobsAndPodsKeepApart(t *testing.T) {
+	f := newFleet(t, "n1", "n2")
+	p := serve(t, t.TempDir())
+	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
+	submit := func(name string) {
+		p.poise("job", "submit", "--name", name, "--image", "none", "--cpu", "1", "--label", "app=web")
+	}
+	submit("first")
+	p.is("first", "running")
+	f.create("default", "web", "1", apart)
+	if job, pod := f.jobPods()[0].Spec.NodeName, f.runs("default", "web").Spec.NodeName; pod == job {
+		t.Errorf("both on %s", pod)
+	}
+	submit("second")
+	p.is("second", "running")
+	for _, pod := range f.jobPods() {
+		if pod.Spec.NodeName == f.pod("default", "web").Spec.NodeName {
+			t.Errorf("%s is where a pod keeps away from it", pod.Name)
+		}
+	}
+}
+
 // Jobs spread over two clusters; one API server is killed and comes back, and
 // nothing is lost or made twice.
 func TestJobsOfTwoClusters(t *testing.T) {
