@@ -70,7 +70,9 @@ func newClient(config *rest.Config, guard Guard) (*client, error) {
 func (c *client) write(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := callTimeout
 	if h, ours := c.guard.(*Home); ours {
-		limit = min(limit, h.left())
+		if left := h.left(); left > 0 { // else the guard says why it is not sent
+			limit = min(limit, left)
+		}
 	}
 	return context.WithTimeout(ctx, limit)
 }

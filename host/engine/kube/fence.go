@@ -107,7 +107,7 @@ func (c *Cluster) tryFence(ctx context.Context, term int64) error {
 			return nil
 		case !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 			return failed("try the fence", err)
-		case pause > 500*time.Millisecond:
+		case pause > time.Second: // a policy is in force a second after it was made
 			c.unfenced("no policy of the cluster refuses an old term")
 			return nil
 		}
