@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,28 @@ type kustomization struct {
 	} `json:"images"`
 }
 
+// objectsOf gives the objects of manifests, in order, each with the name of its file.
+func objectsOf(t *testing.T, names []string) iter.Seq2[string, *unstructured.Unstructured] {
+	return func(yield func(string, *unstructured.Unstructured) bool) {
+		t.Helper()
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(manifests, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for part := range strings.SplitSeq(string(text), "\n---\n") {
+				var o unstructured.Unstructured
+				if err := yaml.UnmarshalStrict([]byte(part), &o.Object); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if !yield(name, &o) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // A real API server takes every manifest, in the order of the kustomization, and
 // the pod of the Deployment is one that its namespace lets in.
 func TestManifests(t *testing.T) {
@@ -75,15 +98,13 @@ func TestManifests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range all.Resources {
-		var o unstructured.Unstructured
-		manifest(t, name, &o.Object)
+	for name, o := range objectsOf(t, all.Resources) {
 		kind, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 		options := metav1.ApplyOptions{FieldManager: "test", DryRun: []string{metav1.DryRunAll}}
 		if o.GetKind() == "Namespace" {
 			options.DryRun = nil // the others are in it
 		}
-		if _, err := objects.Resource(kind).Namespace(o.GetNamespace()).Apply(t.Context(), o.GetName(), &o, options); err != nil {
+		if _, err := objects.Resource(kind).Namespace(o.GetNamespace()).Apply(t.Context(), o.GetName(), o, options); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
