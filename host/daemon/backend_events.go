@@ -68,6 +68,8 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Job = string(b.Job)
 	case poise.JobRequeued:
 		e.Job = string(b.Job)
+	case poise.JobEnding:
+		e.Job = string(b.Job)
 	case poise.JobHeld:
 		e.Job = string(b.Job)
 	case poise.JobReleased:

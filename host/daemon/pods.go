@@ -180,8 +180,8 @@ func (c *core) podOccupies(p *kube.PodOccupies) error {
 // podBound takes in a pod that Poise has put on a node. One that is not known, as
 // after a start without the history, holds what it holds.
 func (c *core) podBound(k *kubeCluster, p *kube.PodBound) error {
-	if c.placed(p.Placement) != nil {
-		return nil
+	if live := c.placed(p.Placement); live != nil {
+		return c.podEnding(live, p.Ending)
 	}
 	if c.jobs[p.Of] != nil { // it was given up, and came into being all the same
 		c.evict(k, p.Placement, grace, func(error) {})
@@ -196,7 +196,16 @@ func (c *core) podBound(k *kubeCluster, p *kube.PodBound) error {
 	}
 	return c.podOccupies(&kube.PodOccupies{Occupant: poise.Occupant{
 		ID: string(p.Job.ID), Name: p.Job.Name, Node: p.Node, Request: p.Job.Request, Labels: p.Job.Labels, Pod: p.Job.Pod,
+		Ending: p.Ending,
 	}})
+}
+
+// podEnding takes in whether the pod of a placed job is told to end.
+func (c *core) podEnding(live *liveJob, ending bool) error {
+	if id := live.spec.Job.ID; ending && !c.loop.State().Job(id).Task().Ending {
+		return c.event(poise.JobEnding{Job: id})
+	}
+	return nil
 }
 
 // podGone takes in that a pod is gone. Of a job that is placed the end comes with the

@@ -217,6 +217,34 @@ func TestClusterLost(t *testing.T) {
 	}
 }
 
+// A pod that is told to end is known to be, whether it is a job's or one of which
+// nothing is known.
+func TestPodsThatEnd(t *testing.T) {
+	d, _, tell := podCluster(t, func(int, engine.Binding) error { return nil })
+	tell(kube.Synced{Nodes: []poise.Node{kubeNode("a", 4000)}, Waiting: []kube.PodWaits{{Job: podJob("p", 1000)}}})
+	bound := kube.PodBound{Job: podJob("p", 1000), Node: "k/a", Placement: reaches(t, d, "p", client.Running).Placement}
+	stray := kube.PodBound{Job: podJob("q", 1000), Node: "k/a", Placement: "p9-q"}
+	f := func(want bool) {
+		t.Helper()
+		for range 2 {
+			bound.Ending, stray.Ending = want, want
+			tell(bound, stray)
+			err := d.durably(t.Context(), func(c *core) error {
+				s := c.loop.State()
+				if p, q := s.Job("p").Task().Ending, s.Occupant("q").Ending; p != want || q != want {
+					t.Errorf("p ends: %t, q: %t, expected %t", p, q, want)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f(false)
+	f(true)
+}
+
 // A pod that runs by a placement that this history does not know, as after the
 // history was lost, goes on, and holds what it holds until it is gone. A stray of
 // another engine is evicted.

@@ -51,6 +51,8 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 		return s.owns(ctx, b.Job)
 	case poise.JobRequeued:
 		return s.owns(ctx, b.Job)
+	case poise.JobEnding:
+		return s.owns(ctx, b.Job)
 	case poise.JobHeld:
 		return s.owns(ctx, b.Job)
 	case poise.JobReleased:

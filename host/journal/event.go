@@ -38,6 +38,7 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.NodeOccupied{}.EventKind():  read[poise.NodeOccupied],
 	poise.NodeVacated{}.EventKind():   read[poise.NodeVacated],
 	poise.SpaceSet{}.EventKind():      read[poise.SpaceSet],
+	poise.JobEnding{}.EventKind():     read[poise.JobEnding],
 	poise.JobSubmitted{}.EventKind():  read[poise.JobSubmitted],
 	poise.JobPlaced{}.EventKind():     read[poise.JobPlaced],
 	poise.GangPlaced{}.EventKind():    read[poise.GangPlaced],

@@ -80,6 +80,7 @@ func bodies(t *testing.T) []poise.Body {
 		}},
 		poise.NodeVacated{ID: "o"},
 		poise.SpaceSet{Cluster: "c", Tenant: "t", Space: "ns"},
+		poise.JobEnding{Job: "j"},
 	}
 }
 
@@ -116,7 +117,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	f(Entry{Index: 7, Kind: "node-left", Schema: 2, Body: []byte(`{}`)}, `event 7 "node-left": schema: 2, expected 1`)
-	f(Entry{Kind: "node-exploded", Schema: 1, Body: []byte(`{}`)}, "expected one of [gang-placed job-finished")
+	f(Entry{Kind: "node-exploded", Schema: 1, Body: []byte(`{}`)}, "expected one of [gang-placed job-ending job-finished")
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":"a","Colour":1}`)}, `unknown field "Colour"`)
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":"a"} x`)}, "more text")
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":`)}, "body")

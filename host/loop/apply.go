@@ -129,7 +129,7 @@ func (l *Loop) helped(body poise.Body) queue.Causes {
 			help |= ofPod(l.state.Job(b.Placements[i].Job))
 		}
 		return help
-	case poise.SpaceSet:
+	case poise.SpaceSet, poise.JobEnding:
 		return queue.Pods
 	case poise.NodeOccupied:
 		return queue.Pods | l.vacated(b.Occupant.ID)

@@ -94,6 +94,29 @@ func (d *driver) cluster(node string) string {
 	return d.loop.State().View().Cluster(row)
 }
 
+// A pod that is told to end does not count for those that are to spread.
+func TestSpreadPassesOverWhatEnds(t *testing.T) {
+	d := newDriver(t)
+	d.kubeNode("a", "c", 9)
+	d.kubeNode("b", "c", 1)
+	web := func(id string) poise.Job {
+		j := podOf(id)
+		j.Labels = []poise.Label{{Key: "app", Value: "web"}}
+		j.Pod.Spread = []poise.SpreadRule{{Key: "host", MaxSkew: 1, Labels: []poise.Selector{{Key: "app", Op: poise.Exists}}}}
+		return j
+	}
+	d.apply(poise.NodeOccupied{Occupant: poise.Occupant{ID: "full", Name: "full", Node: "b", Request: podOf("").Request}})
+	d.apply(poise.JobSubmitted{Job: web("first")})
+	d.apply(poise.JobSubmitted{Job: web("second")})
+	if d.quiet(); d.node("first") != "a" || d.node("second") != "" {
+		t.Fatalf("on %q and %q, expected the second to wait for b", d.node("first"), d.node("second"))
+	}
+	d.apply(poise.JobEnding{Job: "first"})
+	if d.quiet(); d.node("second") != "a" {
+		t.Errorf("second is on %q, expected a", d.node("second"))
+	}
+}
+
 // A job that becomes a pod rather goes where pods want it to be near.
 func TestJobLeansToPods(t *testing.T) {
 	f := func(want string, rules ...poise.PodRule) {

@@ -22,6 +22,13 @@ type SpaceSet struct {
 	Space   string `json:",omitempty"` // "" = that of the tenant's name
 }
 
+// JobEnding says that the task of a job, which is a pod, is told to end. It holds what
+// it holds until it has.
+type JobEnding struct{ Job JobID }
+
+// EventKind implements Body.
+func (JobEnding) EventKind() string { return "job-ending" }
+
 // EventKind implements Body.
 func (SpaceSet) EventKind() string { return "space-set" }
 

@@ -83,6 +83,10 @@ func (r *Rerun) Follow(ev poise.Event) error {
 		if j := r.would.Job(b.Job); j == nil || !j.Waiting() || j.Held != "" {
 			return nil
 		}
+	case poise.JobEnding:
+		if j := r.would.Job(b.Job); j == nil || j.Waiting() {
+			return nil
+		}
 	case poise.JobReleased:
 		if j := r.would.Job(b.Job); j == nil || j.Held == "" {
 			return nil

@@ -246,7 +246,7 @@ func (s *State) releaseTask(j *Job) {
 	}
 	hot := s.hotPage(t.row)
 	s.live.giveBack(hot, t)
-	s.podKinds.count(t.Kind, t.row, -1, false)
+	s.podKinds.count(t.Kind, t.row, -1, t.Ending)
 	s.charge(t, -1)
 	s.touch(hot, t.row)
 }

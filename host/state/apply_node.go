@@ -81,7 +81,7 @@ func (s *State) removeNode(name string) error {
 	s.count(row, -1)
 	for l := hot.tasks[i]; l != nil; l = l.Next {
 		s.charge(l.Task, -1)
-		s.podKinds.count(l.Task.Kind, row, -1, false)
+		s.podKinds.count(l.Task.Kind, row, -1, l.Task.Ending)
 	}
 	s.occupantsLeft(row)
 	hot.flags[i], hot.tasks[i], hot.running[i] = 0, nil, 0

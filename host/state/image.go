@@ -61,7 +61,8 @@ type TaskImage struct {
 	Pool        *PoolImage `json:",omitempty"` // nil in what earlier versions kept
 	// Space is the namespace of the pod that the job has become, "" for any other and in
 	// what earlier versions kept.
-	Space string `json:",omitempty"`
+	Space  string `json:",omitempty"`
+	Ending bool   `json:",omitempty"`
 }
 
 // SeenImage is one count of the demand.
@@ -111,7 +112,7 @@ func (s *Snapshot) NodeOf(row uint32) poise.Node {
 func (j *Job) image() JobImage {
 	im := JobImage{Job: j.Spec(), Submitted: j.Submitted, Seq: j.Seq, NotBefore: j.NotBefore, Failures: j.Failures, Yield: j.Yield.image()}
 	if t := j.task; t != nil {
-		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image(), Space: t.space(j)}
+		im.Task = &TaskImage{Row: t.row, Incarnation: t.incarnation, Devices: t.Devices, Placed: t.Placed, Pool: t.pool.image(), Space: t.space(j), Ending: t.Ending}
 	}
 	return im
 }
@@ -263,7 +264,7 @@ func (s *State) placeJobs(im *Image) error {
 		s.join(j)
 		if t := e.Task; t != nil {
 			j.task = newTask(j, t.Row, t.Incarnation, t.Devices, t.Placed)
-			j.task.pool = s.poolOf(t)
+			j.task.pool, j.task.Ending = s.poolOf(t), t.Ending
 			if t.Space != "" {
 				cluster := "" // of a node that has left nobody asks
 				if _, there := j.task.Row(&s.live); there {
@@ -314,7 +315,7 @@ func (s *State) placeJobs(im *Image) error {
 			takeDevices(hot.free[int(at)*hot.stride:][:s.live.Devices(n.Row)], j.task)
 			hot.tasks[at] = &TaskList{Task: j.task, Next: hot.tasks[at]}
 			hot.running[at]++
-			s.podKinds.count(j.task.Kind, n.Row, 1, false)
+			s.podKinds.count(j.task.Kind, n.Row, 1, j.task.Ending)
 			s.charge(j.task, 1)
 		}
 	}

@@ -48,6 +48,7 @@ func TestMoreIsImmutable(t *testing.T) {
 				poise.JobWithdrawn{Job: id},
 				poise.JobPreempted{Job: id, By: other, Until: d.now + 9},
 				poise.JobSpared{Job: id, Until: d.now + 9},
+				poise.JobEnding{Job: id},
 			}
 			_ = d.try(rapid.SampledFrom(bodies).Draw(t, "event")) // most apply
 			for _, j := range d.All() {

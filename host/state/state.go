@@ -191,6 +191,8 @@ func (s *State) apply(ev poise.Event) error {
 		return s.requeueJob(&b, ev.At)
 	case poise.JobPreempted:
 		return s.preempt(&b)
+	case poise.JobEnding:
+		return s.ending(b.Job)
 	case poise.JobSpared:
 		return s.spare(&b)
 	case poise.JobWithdrawn:

@@ -20,7 +20,8 @@ type Task struct {
 	// 0 = it need not.
 	Until poise.Time
 
-	Kind *PodKind // nil = it is no pod
+	Kind   *PodKind // nil = it is no pod
+	Ending bool     // it is told to end: spread rules pass it over
 
 	occupant    string // id, "" for the task of a job
 	pool        pool   // that it was placed in

@@ -110,15 +110,9 @@ func (s *State) yieldsNoMore(by, id poise.JobID) {
 
 // ends has snapshots know when a task is to have ended.
 func (s *State) ends(j *Job, until poise.Time) {
-	was := j.task
-	task := *was
+	task := *j.task
 	task.Until = until
-	j.task = &task
-	if row, ok := was.Row(&s.live); ok {
-		hot := s.hotPage(row)
-		hot.tasks[row&pageMask] = hot.tasks[row&pageMask].with(was, j.task)
-		s.touch(hot, row)
-	}
+	s.replace(j, &task)
 }
 
 // with gives the list with another task in the place of one.

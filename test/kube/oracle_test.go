@@ -75,6 +75,23 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
+// asTask has a pod on its node as one that Poise has put there, and says whether it
+// might have.
+func asTask(s *state.State, reader *engine.Reader, p *v1.Pod, o *poise.Occupant) bool {
+	job, refused := reader.Job(p)
+	if len(refused) > 0 || job.Gang != nil || job.Request.Device.Count > 0 || s.Job(job.ID) != nil {
+		return false
+	}
+	try := func(b poise.Body) bool { return s.Apply(poise.Event{Index: s.Index() + 1, Body: b}) == nil }
+	if !try(poise.JobSubmitted{Job: job}) {
+		return false
+	}
+	if !try(poise.JobPlaced{Placement: poise.Placement{Job: job.ID, Node: o.Node}}) {
+		return !try(poise.JobWithdrawn{Job: job.ID})
+	}
+	return !o.Ending || try(poise.JobEnding{Job: job.ID})
+}
+
 // ask asks Poise, the way from Kubernetes' objects to events and from there to
 // filters and bars.
 func ask(t fataler, q *question) answer {
@@ -106,8 +123,12 @@ func ask(t fataler, q *question) answer {
 		}
 		return found
 	}}
-	for _, p := range q.Pods {
-		if o, holds := reader.Occupant(p); holds && present[p.Spec.NodeName] {
+	for i, p := range q.Pods {
+		o, holds := reader.Occupant(p)
+		if !holds || !present[p.Spec.NodeName] {
+			continue
+		}
+		if i%2 == 0 || !asTask(s, reader, p, &o) {
 			apply(poise.NodeOccupied{Occupant: o})
 		}
 	}

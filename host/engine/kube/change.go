@@ -40,6 +40,7 @@ type PodBound struct {
 	Job       poise.Job
 	Node      string
 	Placement string
+	Ending    bool // it is told to end
 	// Of is the job that Poise made the pod for, "" where the pod is the job itself.
 	Of poise.JobID
 }

@@ -137,7 +137,11 @@ func say(c Change) []string {
 		}
 		return []string{text}
 	case PodBound:
-		return []string{fmt.Sprintf("bound %s on %s by %s", c.Job.ID, c.Node, c.Placement)}
+		text := fmt.Sprintf("bound %s on %s by %s", c.Job.ID, c.Node, c.Placement)
+		if c.Ending {
+			text += " ending"
+		}
+		return []string{text}
 	case SpaceOf:
 		return []string{fmt.Sprintf("jobs of %s in %q", c.Tenant, c.Space)}
 	case PodGone:
@@ -277,7 +281,7 @@ func TestBindAndItsTask(t *testing.T) {
 		if p := s.api.read("s/a"); *p.DeletionGracePeriodSeconds != 3 {
 			s.Errorf("evicted with %d s, expected 3", *p.DeletionGracePeriodSeconds)
 		}
-		s.saw(nil)
+		s.saw([]string{"bound u-a on north/n1 by p1 ending"})
 		s.api.change("s/a", func(p *v1.Pod) {
 			p.Status.Phase = v1.PodFailed
 			p.Status.ContainerStatuses = []v1.ContainerStatus{
@@ -342,7 +346,7 @@ func TestBindWithoutAnAnswer(t *testing.T) {
 			s.Errorf("evicted with %d s, expected 1", *p.DeletionGracePeriodSeconds)
 		}
 		time.Sleep(2 * time.Minute)
-		s.saw([]string{"bound u-c on north/n1 by p3"}, "p3 starting 0")
+		s.saw([]string{"bound u-c on north/n1 by p3 ending"}, "p3 starting 0")
 	})
 }
 

@@ -323,7 +323,10 @@ func (w *world) what(v *podView) Change {
 		return PodWaits{Job: job, Refused: refused}
 	case v.placement != "":
 		job, _ := w.reader.Job(p)
-		return PodBound{Job: job, Node: NodeName(w.reader.Cluster, p.Spec.NodeName), Placement: v.placement, Of: poise.JobID(p.Annotations[jobNote])}
+		return PodBound{
+			Job: job, Node: NodeName(w.reader.Cluster, p.Spec.NodeName), Placement: v.placement, Ending: p.DeletionTimestamp != nil,
+			Of: poise.JobID(p.Annotations[jobNote]),
+		}
 	}
 	if n := w.nodes[p.Spec.NodeName]; n == nil || !n.told {
 		return nil // a node that is not followed, or that is seen later
