@@ -60,6 +60,8 @@ func eventView(r *store.Record) (client.Event, poise.Body) {
 		e.Node = b.Name
 	case poise.JobSubmitted:
 		e.Job = string(b.Job.ID)
+	case poise.JobAdopted:
+		e.Job, e.Node = string(b.Job.ID), b.Node
 	case poise.JobPlaced:
 		e.Job, e.Node = string(b.Placement.Job), b.Placement.Node
 	case poise.GangPlaced:

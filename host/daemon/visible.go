@@ -42,6 +42,9 @@ func (s *sight) sees(ctx context.Context, body poise.Body) (bool, error) {
 	case poise.JobSubmitted:
 		s.remember(b.Job.ID, b.Job.Tenant)
 		return b.Job.Tenant == s.tenant, nil
+	case poise.JobAdopted:
+		s.remember(b.Job.ID, b.Job.Tenant)
+		return b.Job.Tenant == s.tenant, nil
 	case poise.JobPlaced:
 		return s.owns(ctx, b.Placement.Job)
 	case poise.GangPlaced:

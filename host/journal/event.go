@@ -40,6 +40,7 @@ var readers = map[string]func(body []byte) (poise.Body, error){
 	poise.SpaceSet{}.EventKind():      read[poise.SpaceSet],
 	poise.JobEnding{}.EventKind():     read[poise.JobEnding],
 	poise.JobSubmitted{}.EventKind():  read[poise.JobSubmitted],
+	poise.JobAdopted{}.EventKind():    read[poise.JobAdopted],
 	poise.JobPlaced{}.EventKind():     read[poise.JobPlaced],
 	poise.GangPlaced{}.EventKind():    read[poise.GangPlaced],
 	poise.JobFinished{}.EventKind():   read[poise.JobFinished],

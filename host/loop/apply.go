@@ -45,6 +45,8 @@ func (l *Loop) Apply(ev poise.Event) error {
 		}
 	case poise.JobSubmitted:
 		return l.push(l.state.Job(b.Job.ID))
+	case poise.JobAdopted:
+		return l.adopted(l.state.Job(b.Job.ID))
 	case poise.JobRequeued:
 		if gang != nil && !gang.Started { // regroup does
 			break
@@ -89,6 +91,8 @@ func (l *Loop) Apply(ev poise.Event) error {
 func jobOf(body poise.Body) poise.JobID {
 	switch b := body.(type) {
 	case poise.JobSubmitted:
+		return b.Job.ID
+	case poise.JobAdopted:
 		return b.Job.ID
 	case poise.JobPlaced:
 		return b.Placement.Job

@@ -154,3 +154,17 @@ func (l *Loop) TryGang(members []*state.Job, now poise.Time, detail sched.Detail
 	}
 	return lane.pipeline.PlanGang(l.state.View(), core, sched.Pass{Now: now, Detail: detail, Bars: Bars(l.state, l.state.View(), state.Sum(core), now)})
 }
+
+// adopted queues a job that an earlier history submitted. Where it runs, those of its
+// gang that wait follow one by one.
+func (l *Loop) adopted(j *state.Job) error {
+	if j.Waiting() {
+		return l.push(j)
+	}
+	l.hungry.fresh = true
+	g := l.state.GangOf(j)
+	if g == nil || len(g.Running()) == len(g.Members()) {
+		return nil
+	}
+	return l.regroup(g)
+}

@@ -366,13 +366,14 @@ func TestStateIsItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		halfLife := rapid.SampledFrom([]float64{0, 0, 3, 50}).Draw(t, "half-life")
 		c := &machine{driver: newDriver(t, halfLife), m: newModel(halfLife)}
+		c.m.declared = c.declared
 		c.join(t)
 		c.submit(t)
 		c.snapshot(t)
 		actions := map[string]func(*rapid.T){
 			"join": c.join, "change": c.change, "mark": c.mark, "leave": c.leave, "submit": c.submit, "submit2": c.submit,
 			"place": c.place, "place2": c.place, "place3": c.place, "finish": c.finish, "requeue": c.requeue,
-			"withdraw": c.withdraw, "hold": c.hold, "release": c.release, "prioritise": c.prioritise, "profile": c.profile, "snapshot": c.snapshot, "flap": c.flap,
+			"withdraw": c.withdraw, "hold": c.hold, "release": c.release, "prioritise": c.prioritise, "profile": c.profile, "adopt": c.adoptJob, "snapshot": c.snapshot, "flap": c.flap,
 			"enlist": c.enlist, "place gang": c.placeGang, "enlist2": c.enlist, "preempt": c.preempt, "spare": c.spare, "reserve": c.reserve,
 			"end reservation": c.endReservation, "set tenant": c.setTenant, "remove tenant": c.removeTenant,
 			"": c.check,

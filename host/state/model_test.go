@@ -22,6 +22,7 @@ type model struct {
 	gangs    map[string]*modelGang // by tenant and id; of those without members it means nothing
 	reserved []modelReservation    // in their order
 	tenants  map[poise.TenantID]poise.Tenant
+	declared func(resource string) bool // whether a node ever did
 }
 
 type modelNode struct {
@@ -116,6 +117,28 @@ func (m *model) devices(j *modelJob, n *modelNode) []uint16 {
 	return take
 }
 
+// submit makes a job known.
+func (m *model) submit(j *poise.Job) (kind poise.Kind, ok bool) {
+	if j.Validate() != nil {
+		return poise.Invalid, false
+	}
+	if m.jobs[j.ID] != nil {
+		return poise.Conflict, false
+	}
+	for _, id := range j.After {
+		if m.jobs[id] == nil {
+			return poise.NotFound, false
+		}
+	}
+	made := &modelJob{Job: *j}
+	if !m.enlists(made) {
+		return poise.Conflict, false
+	}
+	m.arrivals = append(m.arrivals, j.Request)
+	m.jobs[j.ID] = made
+	return 0, true
+}
+
 // forget drops a job, and what comes after it comes after one less.
 func (m *model) forget(id poise.JobID) {
 	m.unreserve(m.jobs[id])
@@ -158,23 +181,9 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		}
 		delete(m.nodes, b.Name)
 	case poise.JobSubmitted:
-		if b.Job.Validate() != nil {
-			return poise.Invalid, false
-		}
-		if m.jobs[b.Job.ID] != nil {
-			return poise.Conflict, false
-		}
-		for _, id := range b.Job.After {
-			if m.jobs[id] == nil {
-				return poise.NotFound, false
-			}
-		}
-		made := &modelJob{Job: b.Job}
-		if !m.enlists(made) {
-			return poise.Conflict, false
-		}
-		m.arrivals = append(m.arrivals, b.Job.Request)
-		m.jobs[b.Job.ID] = made
+		return m.submit(&b.Job)
+	case poise.JobAdopted:
+		return m.adopt(&b, at)
 	case poise.JobPlaced:
 		p := b.Placement
 		j, n, kind, ok := m.placeable(&p)

@@ -181,6 +181,8 @@ func (s *State) apply(ev poise.Event) error {
 		return s.setSpace(&b)
 	case poise.JobSubmitted:
 		return s.submitJob(&b.Job, ev.At)
+	case poise.JobAdopted:
+		return s.adopt(&b, ev.At)
 	case poise.JobPlaced:
 		return s.placeJob(&b.Placement, ev.At)
 	case poise.GangPlaced:
