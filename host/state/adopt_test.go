@@ -88,5 +88,5 @@ func TestAdopt(t *testing.T) {
 	d.refused(t, `adopt job "x": it is held or comes after another job, expected one that may run`, poise.JobAdopted{Job: func() poise.Job { j := held; j.ID = "x"; return j }(), Node: "a"})
 	d.refused(t, `adopt job "x": qat: of no node, expected a resource that one declares`,
 		poise.JobAdopted{Job: job("x", poise.Request{Amounts: resource.List{{Name: "qat", Value: 1}}}), Node: "a"})
-	d.refused(t, `adopt job "x": cpu: request 9223372036854775807m beside what the node holds, expected a sum below 2^63`, poise.JobAdopted{Job: job("x", poise.Request{Amounts: amounts("cpu", math.MaxInt64)}), Node: "a"})
+	d.refused(t, `adopt job "x": cpu: request 9223372036854775.807 beside what the node holds, expected a sum below 2^63`, poise.JobAdopted{Job: job("x", poise.Request{Amounts: amounts("cpu", math.MaxInt64)}), Node: "a"})
 }
