@@ -104,6 +104,11 @@ type Cluster struct {
 	Inventory      string `koanf:"inventory"`
 	InCluster      string `koanf:"in_cluster"`
 	InClusterNodes string `koanf:"in_cluster_nodes"`
+
+	Home           string        `koanf:"home"`
+	HomeKubeconfig string        `koanf:"home_kubeconfig"`
+	HomeContext    string        `koanf:"home_context"`
+	HomeLease      time.Duration `koanf:"home_lease"`
 }
 
 // Scheduler says how nodes are ranked where no policy says otherwise.
@@ -178,7 +183,7 @@ func Defaults() Config {
 				TenantFuel: 200_000_000, TenantWeight: 10,
 			},
 		},
-		Cluster: Cluster{Name: "local"},
+		Cluster: Cluster{Name: "local", HomeLease: 15 * time.Second},
 		Scheduler: Scheduler{
 			Policy:         "idle-balance",
 			Params:         SchedulerParams{Beta: 0.375, Lambda: 0.15, Gamma: 2, Epsilon: 0.1, Cover: 0.97, Shapes: 64},

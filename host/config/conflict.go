@@ -31,6 +31,10 @@ func (c *Config) conflicts() []Problem {
 	clash(len(c.API.Socket) > maxSocket, "api.socket", c.API.Socket, "a path of at most 107 bytes; a shorter data_dir makes a shorter one")
 	clash(c.Cluster.InCluster != "" && c.Cluster.InCluster == c.Cluster.Name, "cluster.in_cluster", c.Cluster.InCluster, "another name than cluster.name has")
 	clash(c.Cluster.InClusterNodes != "" && c.Cluster.InCluster == "", "cluster.in_cluster_nodes", c.Cluster.InClusterNodes, "nothing, as cluster.in_cluster is empty")
+	clash(c.Cluster.Home != "" && c.Engine.Kind != "sim", "cluster.home", c.Cluster.Home, "nothing, or sim as engine.kind: no other replica could take over the tasks of this machine")
+	for _, of := range []struct{ key, value string }{{"cluster.home_kubeconfig", c.Cluster.HomeKubeconfig}, {"cluster.home_context", c.Cluster.HomeContext}} {
+		clash(c.Cluster.Home == "" && of.value != "", of.key, of.value, "nothing, as cluster.home is empty")
+	}
 	return append(found, c.API.conflicts()...)
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +69,10 @@ func settings() []setting {
 		path(one("cluster.inventory", "file of nodes that are there from the start; empty for none", text("a path", anything), func(c *Config) *string { return &c.Cluster.Inventory })),
 		one("cluster.in_cluster", "name that the cluster of Kubernetes joins by that the daemon runs in; empty: it does not join by itself", text("a name of at most 253 bytes without space and slash, or nothing", isClusterOrNothing), func(c *Config) *string { return &c.Cluster.InCluster }),
 		one("cluster.in_cluster_nodes", "labels of the nodes of that cluster that are used, such as pool=poise; empty for all", text("a selector of labels", anything), func(c *Config) *string { return &c.Cluster.InClusterNodes }),
+		one("cluster.home", "namespace of Kubernetes with what survives this daemon, where one of several replicas leads; empty: this is the only one", text("a name of a-z, 0-9 and - of at most 63 bytes, or nothing", isNamespaceOrNothing), func(c *Config) *string { return &c.Cluster.Home }),
+		path(one("cluster.home_kubeconfig", "kubeconfig of the cluster of cluster.home; empty: the one that the daemon runs in", text("a path", anything), func(c *Config) *string { return &c.Cluster.HomeKubeconfig })),
+		one("cluster.home_context", "context of that kubeconfig; empty: its current one", text("a name", anything), func(c *Config) *string { return &c.Cluster.HomeContext }),
+		one("cluster.home_lease", "how long after its last sign of life another replica takes over from the one that leads", span(3*time.Second, 10*time.Minute), func(c *Config) *time.Duration { return &c.Cluster.HomeLease }),
 
 		running(one("scheduler.policy", "native scorer", choice("idle-balance", "idle-balance-spread", "idle-balance-demand"), func(c *Config) *string { return &c.Scheduler.Policy })),
 		running(one("scheduler.params.beta", "idle-balance: exponent of the gpu column's balance degree", decimal(0.01, 4), func(c *Config) *float64 { return &c.Scheduler.Params.Beta })),
@@ -134,5 +139,9 @@ func isIssuer(s string) bool {
 func isClusterOrNothing(s string) bool {
 	return s == "" || isName(s) && len(s) <= 253 && !strings.Contains(s, "/")
 }
+
+var namespace = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$`)
+
+func isNamespaceOrNothing(s string) bool { return namespace.MatchString(s) }
 
 func noSpace(s string) bool { return !strings.Contains(s, " ") }

@@ -62,12 +62,12 @@ func TestConflictsMix(t *testing.T) {
 	c.Policy.Weight, c.Policy.OnFailure, c.Policy.Params = 1, "reject", map[string]string{"a": "1"}
 	c.Policy.Limits.Memory, c.Policy.Limits.GoMemory, c.Queue.RetryBase = 1, 1, day
 	c.API.Socket = strings.Repeat("s", maxSocket+1)
-	c.Cluster.InClusterNodes = "pool=poise"
+	c.Cluster.InClusterNodes, c.Cluster.HomeKubeconfig, c.Cluster.HomeContext = "pool=poise", "/kubeconfig", "north"
 	with := map[string]string{
 		"policy.weight": "policy.path", "policy.on_failure": "policy.path", "policy.params": "policy.path",
 		"policy.limits.memory": "policy.limits.memory", "policy.limits.go_memory": "policy.limits.go_memory",
 		"queue.retry_base": "queue.retry_max", "api.socket": "data_dir",
-		"cluster.in_cluster_nodes": "cluster.in_cluster",
+		"cluster.in_cluster_nodes": "cluster.in_cluster", "cluster.home_kubeconfig": "cluster.home", "cluster.home_context": "cluster.home",
 	}
 	found := c.conflicts()
 	if len(found) != len(with) {
