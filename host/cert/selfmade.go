@@ -178,11 +178,15 @@ func canonical(names []string) []string {
 
 // write puts a file there as a whole, or leaves what is there. Its mode is 0600.
 func write(name, kind string, der []byte) error {
+	return replace(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+func replace(name string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "new-*")
 	if err != nil {
 		return err
 	}
-	err = pem.Encode(f, &pem.Block{Type: kind, Bytes: der})
+	_, err = f.Write(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}

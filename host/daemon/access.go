@@ -41,10 +41,14 @@ func (d *Daemon) AddToken(ctx context.Context, t access.Token) error {
 	if err := d.store.Stalled(); err != nil {
 		return err
 	}
-	return d.store.PutToken(ctx, store.TokenRow{
+	err := d.store.PutToken(ctx, store.TokenRow{
 		ID: t.ID, Hash: t.Hash[:], Tenant: string(t.Tenant), Role: string(t.Role), Name: t.Name,
 		Created: int64(t.Created), Expires: int64(t.Expires), Revoked: int64(t.Revoked),
 	})
+	if err != nil {
+		return err
+	}
+	return d.keepTokens(ctx, string(t.Tenant))
 }
 
 // EndToken implements api.Tenancy.
@@ -52,7 +56,14 @@ func (d *Daemon) EndToken(ctx context.Context, id string) error {
 	if err := d.store.Stalled(); err != nil {
 		return err
 	}
-	return d.store.RevokeToken(ctx, id, int64(now()))
+	row, err := d.store.Token(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := d.store.RevokeToken(ctx, id, int64(now())); err != nil {
+		return err
+	}
+	return d.keepTokens(ctx, row.Tenant)
 }
 
 func tokenOf(r *store.TokenRow) (access.Token, error) {

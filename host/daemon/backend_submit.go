@@ -33,6 +33,11 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 	if err := d.runnable(own); err != nil {
 		return nil, err
 	}
+	if d.home != nil {
+		if err := fitsHome(own); err != nil {
+			return nil, err
+		}
+	}
 	var hash []byte
 	if key != "" {
 		hash = specsHash(own)

@@ -87,6 +87,13 @@ func (h *hook) last() engine.Binding {
 	return h.seen
 }
 
+// hookOn has the binds of a daemon that does not run yet hooked.
+func hookOn(d *Daemon, says func(n int, b engine.Binding) error) *hook {
+	h := &hook{binder: d.sim, says: says}
+	d.core.engines = func(string) binder { return h }
+	return h
+}
+
 // hooked runs a daemon with a node n0 of four cores whose binds are hooked, with more
 // settings, each a name and a text.
 func hooked(t *testing.T, says func(n int, b engine.Binding) error, more ...string) (*Daemon, *hook) {
@@ -99,8 +106,7 @@ func hooked(t *testing.T, says func(n int, b engine.Binding) error, more ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hook{binder: d.sim, says: says}
-	d.core.engines = func(string) binder { return h }
+	h := hookOn(d, says)
 	run(t, d)
 	if _, err := d.JoinCluster(t.Context(), "c", nodes("n", 1, "4"), ""); err != nil {
 		t.Fatal(err)

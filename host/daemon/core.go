@@ -77,6 +77,10 @@ type core struct {
 	snapshotAt    uint64 // index of the last snapshot
 	engines       func(cluster string) binder
 	board         *board
+
+	home     *home               // nil: there is no other replica
+	mirror   *mirror             // of what is at home; nil likewise
+	adopting map[string]*homeJob // by placement: to be taken over once their cluster was read
 }
 
 // liveJob is what the daemon knows of a job that waits or runs, beside the state.
@@ -261,6 +265,7 @@ func (c *core) event(body poise.Body) error {
 	if err := c.loop.Apply(ev); err != nil {
 		return err
 	}
+	c.mirror.touches(body)
 	c.at = ev.At
 	entry, err := journal.Encode(ev)
 	if err != nil {
@@ -294,11 +299,12 @@ func (c *core) then(done func(), late func(error)) {
 
 // flush appends the batch.
 func (c *core) flush(ctx context.Context) error {
-	if len(c.effects) == 0 && len(c.batch.Records)+len(c.batch.Jobs)+len(c.batch.Placements) == 0 {
+	changes := c.changes()
+	if len(c.effects) == 0 && len(changes)+len(c.batch.Records)+len(c.batch.Jobs)+len(c.batch.Placements) == 0 {
 		return nil
 	}
 	c.snapshot(ctx)
-	c.flights.add(flight{pending: c.store.Append(c.batch), effects: c.effects})
+	c.flights.add(flight{pending: c.store.Append(c.batch), changes: changes, effects: c.effects})
 	c.batch, c.effects = store.Batch{}, nil
 	return nil
 }

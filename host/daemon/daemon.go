@@ -65,6 +65,7 @@ type Daemon struct {
 	ready    atomic.Bool
 	follows  follows
 	kubes    kubes
+	home     *home // nil: there is no other replica
 	tenants  tenants
 	changing sync.Mutex // of what is in force
 	saving   sync.Mutex // of snapshot files
@@ -84,7 +85,9 @@ func now() poise.Time { return poise.Time(time.Now().UnixMilli()) }
 
 // Open recovers a daemon from its data directory, which is made where it is
 // missing. Nothing runs before Run.
-func Open(ctx context.Context, o Options) (*Daemon, error) {
+func Open(ctx context.Context, o Options) (*Daemon, error) { return openWith(ctx, o, nil) }
+
+func openWith(ctx context.Context, o Options, h *home) (*Daemon, error) {
 	c := &o.Config.Current().Config
 	if err := makeDataDir(c.DataDir); err != nil {
 		return nil, err
@@ -95,8 +98,8 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	metrics.ConfigReload(time.Now(), true, 0)
-	s, err := store.Open(ctx, store.Options{
-		Dir: storeDir(c.DataDir), Now: func() int64 { return int64(now()) },
+	s, err := openStore(ctx, c.DataDir, h, store.Options{
+		Now: func() int64 { return int64(now()) },
 		Observe: func(group []store.Batch, took time.Duration) {
 			records := 0
 			for i := range group {
@@ -112,18 +115,18 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{
-		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(engineHands), outside: newExternal(), began: time.Now(), follows: newFollows(), kubes: newKubes(), probes: newProbes(),
+		options: o, log: o.Log, store: s, board: newBoard(), hands: newHands(engineHands), outside: newExternal(), began: time.Now(), follows: newFollows(), kubes: newKubes(), probes: newProbes(), home: h,
 		gate:    newGate(),
 		builder: builder(c, o.Compile, s), outlooks: outlooks{turn: make(chan struct{}, 1)}, registry: registry, metrics: metrics,
 	}
-	if err := d.open(ctx, c); err != nil {
+	if err := d.recover(ctx, c); err != nil {
 		_ = d.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *Daemon) open(ctx context.Context, c *config.Config) error {
+func (d *Daemon) recover(ctx context.Context, c *config.Config) error {
 	r, err := restore(ctx, d.store, state.Settings{}, d.log)
 	if err != nil {
 		return err
@@ -133,6 +136,10 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	}
 	d.core.store, d.core.log, d.core.now, d.core.board, d.core.hands, d.core.engines = d.store, d.log, now, d.board, d.hands, d.engineOf
 	d.core.metrics = d.metrics
+	records, err := d.takeOver(ctx)
+	if err != nil {
+		return err
+	}
 	d.core.tenantFuel = func() int64 { return d.options.Config.Current().Config.Policy.Limits.TenantFuel }
 	d.core.faulted = func(a poise.Activation) {
 		go func() {
@@ -157,6 +164,9 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 	if err := d.core.resume(); err != nil {
 		return err
 	}
+	if err := d.goOn(ctx, records); err != nil {
+		return err
+	}
 	d.tenants.know(d.core)
 	if err := d.openShadows(ctx); err != nil {
 		return err
@@ -168,7 +178,10 @@ func (d *Daemon) open(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	d.core.publish()
-	return nil
+	if d.home == nil {
+		return nil
+	}
+	return d.core.landAll(ctx) // who asks from now on is told of what was taken over
 }
 
 // openLanes puts in force what is recorded and what the configuration says.
@@ -210,7 +223,8 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 		lanes: map[poise.TenantID]*lane{}, fuel: map[poise.TenantID]*bucket{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),
 		newID: newID, loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
-		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
+		adopting: map[string]*homeJob{},
+		jobs:     r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
 		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
 		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot,
 	}

@@ -237,7 +237,7 @@ func (d *day) write() {
 	c := d.core
 	d.must(c.flush(d.t.Context()))
 	for len(c.flights.queue) > 0 {
-		d.must(c.flights.queue[0].land(d.t.Context()))
+		d.must(c.flights.queue[0].land(d.t.Context(), nil))
 		c.flights.pop()
 	}
 	for _, b := range d.engine.bound {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -11,8 +12,8 @@ import (
 // maxFlights is how far the deciding may be ahead of the disk, in batches.
 const maxFlights = 64
 
-// effect happens when the batch that it came with is durable. late is told when
-// the store stalls; done may still come.
+// effect happens when the batch that it came with is durable, also at home. late is
+// told when the store or the home stalls; done may still come.
 type effect struct {
 	done func()
 	late func(error)
@@ -21,6 +22,7 @@ type effect struct {
 // flight is a batch on its way, with its effects.
 type flight struct {
 	pending *store.Pending
+	changes []change // of what is at home
 	effects []effect
 }
 
@@ -79,7 +81,7 @@ func (c *core) land(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		if err := f.land(ctx); err != nil || ctx.Err() != nil {
+		if err := f.land(ctx, c.home); err != nil || ctx.Err() != nil {
 			return err
 		}
 		c.flights.pop()
@@ -88,12 +90,31 @@ func (c *core) land(ctx context.Context) error {
 	}
 }
 
+// landAll has everything land that was done before the loop runs.
+func (c *core) landAll(ctx context.Context) error {
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
+	for len(c.flights.queue) > 0 {
+		if err := c.flights.queue[0].land(ctx, c.home); err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		c.flights.pop()
+	}
+	return nil
+}
+
 // land waits until a batch is durable. A stall is told once, and waited out.
-func (f *flight) land(ctx context.Context) error {
+func (f *flight) land(ctx context.Context, h *home) error {
 	for {
 		err := f.pending.Wait(ctx)
 		switch {
 		case err == nil:
+			if len(f.changes) > 0 {
+				if err := h.write(ctx, f.changes, f.late); err != nil || ctx.Err() != nil {
+					return err
+				}
+			}
 			for _, e := range f.effects {
 				e.done()
 			}
@@ -103,10 +124,15 @@ func (f *flight) land(ctx context.Context) error {
 		case poise.KindOf(err) != poise.Unavailable, f.pending.Err() != nil:
 			return err
 		}
-		for _, e := range f.effects {
-			if e.late != nil {
-				e.late(err)
-			}
+		f.late(err)
+	}
+}
+
+// late tells those who wait for the flight that it is late.
+func (f *flight) late(err error) {
+	for _, e := range f.effects {
+		if e.late != nil {
+			e.late(err)
 		}
 	}
 }

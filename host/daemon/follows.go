@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -79,7 +80,7 @@ func (d *Daemon) follow(ctx context.Context, cluster, path string) error {
 		return err
 	}
 	d.follows.set(cluster, followed{path: path})
-	return nil
+	return d.keepClusters(ctx)
 }
 
 // unfollow makes a change to a cluster that follows no file from then on. Where
@@ -94,7 +95,7 @@ func (d *Daemon) unfollow(ctx context.Context, cluster string, change func() err
 	d.follows.mu.Unlock()
 	err := change()
 	if err == nil {
-		err = d.store.DeleteFollow(ctx, cluster)
+		err = errors.Join(d.store.DeleteFollow(ctx, cluster), d.keepClusters(ctx))
 	}
 	if err != nil {
 		d.follows.set(cluster, f)

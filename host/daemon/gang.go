@@ -52,7 +52,7 @@ func (c *core) placeGang(members []poise.Decision, snapshot uint64) error {
 	for i := range members {
 		live := c.jobs[members[i].Job]
 		live.decision = &members[i]
-		c.start(live, &members[i], placementID(fmt.Sprintf("p%d-%d", index, i), &live.spec), index)
+		c.start(live, &members[i], c.placementID(fmt.Sprintf("p%d-%d", index, i), &live.spec), index)
 	}
 	return nil
 }

@@ -2,13 +2,11 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/store"
 )
 
 // joinInCluster has the cluster of Kubernetes join that the daemon runs in, where
@@ -34,11 +32,7 @@ func (d *Daemon) joinInCluster(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(spec)
-	if err != nil {
-		return err
-	}
-	if err := d.store.PutKube(ctx, store.KubeRow{Cluster: name, Body: body}); err != nil {
+	if err := d.putKube(ctx, name, spec); err != nil {
 		return err
 	}
 	d.kubes.all[name] = k

@@ -107,7 +107,7 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 	}
 	rows := make([]store.JobRow, len(specs))
 	for _, i := range turns {
-		row, err := c.accept(&specs[i], unfit[i])
+		row, err := c.accept(&specs[i], unfit[i], 0)
 		if err != nil { // Validate has passed: only a fault of ours can stand in the way
 			panic(fmt.Sprintf("BUG: a valid job is refused: %v", err))
 		}
@@ -126,12 +126,17 @@ func (c *core) submit(specs []Spec, tenant poise.TenantID, key string, hash []by
 	c.then(func() { answer(rows, nil) }, func(err error) { answer(nil, err) })
 }
 
-// accept applies the events of one job. What it waits for already is its reason.
-func (c *core) accept(s *Spec, reason string) (store.JobRow, error) {
-	if err := c.event(poise.JobSubmitted{Job: s.Job}); err != nil {
+// accept applies the events of one job, which has waited since a time that is 0 for
+// now. What it waits for already is its reason.
+func (c *core) accept(s *Spec, reason string, since poise.Time) (store.JobRow, error) {
+	var comes poise.Body = poise.JobSubmitted{Job: s.Job}
+	if since > 0 {
+		comes = poise.JobAdopted{Job: s.Job, Since: since}
+	}
+	if err := c.event(comes); err != nil {
 		return store.JobRow{}, err
 	}
-	arrived, at := c.loop.State().Index(), c.at
+	arrived, at := c.loop.State().Index(), c.loop.State().Job(s.Job.ID).Submitted
 	for _, due := range c.loop.Due(c.at) {
 		if err := c.event(due); err != nil {
 			return store.JobRow{}, err

@@ -57,6 +57,9 @@ func (d *Daemon) openKube(name string, spec client.Kubernetes) (*kubeCluster, er
 		}
 		o.Kubeconfig = text
 	}
+	if d.home != nil {
+		o.Guard = d.home
+	}
 	c, err := kube.New(o)
 	if err != nil {
 		return nil, err
@@ -169,11 +172,7 @@ func (d *Daemon) JoinKubernetes(ctx context.Context, name string, spec client.Ku
 	if err != nil {
 		return client.Cluster{}, err
 	}
-	body, err := json.Marshal(spec)
-	if err != nil {
-		return client.Cluster{}, err
-	}
-	if err := d.store.PutKube(ctx, store.KubeRow{Cluster: name, Body: body}); err != nil {
+	if err := d.putKube(ctx, name, spec); err != nil {
 		return client.Cluster{}, err
 	}
 	d.kubes.mu.Lock()
@@ -191,6 +190,18 @@ func (d *Daemon) JoinKubernetes(ctx context.Context, name string, spec client.Ku
 	return d.cluster(ctx, name)
 }
 
+// putKube has a cluster join again at each start.
+func (d *Daemon) putKube(ctx context.Context, name string, spec client.Kubernetes) error {
+	body, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	if err := d.store.PutKube(ctx, store.KubeRow{Cluster: name, Body: body}); err != nil {
+		return err
+	}
+	return d.keepClusters(ctx)
+}
+
 // leaveKube lets a cluster of Kubernetes leave: its pods stay as they are, and
 // Poise knows nothing of them any more.
 func (d *Daemon) leaveKube(ctx context.Context, name string) error {
@@ -204,5 +215,8 @@ func (d *Daemon) leaveKube(ctx context.Context, name string) error {
 	if k.stop != nil {
 		k.stop()
 	}
-	return d.store.DeleteKube(ctx, name)
+	if err := d.store.DeleteKube(ctx, name); err != nil {
+		return err
+	}
+	return d.keepClusters(ctx)
 }

@@ -37,7 +37,7 @@ func (c *core) place(live *liveJob, d *poise.Decision, snapshot uint64) error {
 	c.batch.Decisions = append(c.batch.Decisions, store.DecisionRow{
 		Seq: index, Job: live.row.ID, Tenant: live.row.Tenant, Node: d.Node, Policy: d.Policy, At: int64(c.at), Snapshot: snapshot, Commit: index, Body: body,
 	})
-	c.start(live, d, placementID(fmt.Sprintf("p%d", index), &live.spec), index)
+	c.start(live, d, c.placementID(fmt.Sprintf("p%d", index), &live.spec), index)
 	return nil
 }
 
@@ -175,6 +175,9 @@ func (c *core) leavePlace(live *liveJob, state string) {
 // status takes in what an engine says of a task.
 func (c *core) status(from binder, s engine.Status) {
 	live := c.placed(s.Placement)
+	if live == nil && c.adopting[s.Placement] != nil {
+		return // it is asked for when the job is taken over
+	}
 	if live == nil {
 		if _, pods := from.(*kubeCluster); pods && !s.State.Ended() {
 			return // a pod that this history does not know is no stray: it occupies its node, see podBound
@@ -288,6 +291,10 @@ func (c *core) cancel(id poise.JobID, answer func(error)) {
 		return
 	}
 	live := c.jobs[id]
+	if why := c.notYet(id); live == nil && why != "" {
+		answer(&poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("cancel job %q", id), Detail: why})
+		return
+	}
 	if live == nil {
 		answer(&poise.Error{Kind: poise.Conflict, Op: fmt.Sprintf("cancel job %q", id), Detail: "it has ended, expected a job that waits or runs"})
 		return
@@ -359,7 +366,10 @@ func (c *core) rebind() {
 // placementID gives the id of a placement, by a text that none of this history has.
 // A pod keeps it for good, so it has the job's id in it, which is the pod's uid where
 // the pod is the job: another history may count as this one.
-func placementID(text string, s *Spec) string {
+func (c *core) placementID(text string, s *Spec) string {
+	if c.home != nil { // which other histories write to
+		text = fmt.Sprintf("t%d%s", c.home.Term(), text)
+	}
 	if s.inPod() {
 		return text + "-" + string(s.Job.ID)
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -221,6 +222,9 @@ func (d *Daemon) DeletePlugin(ctx context.Context, tenant poise.TenantID, text s
 	if err := d.store.DeleteVersion(ctx, row.Tenant, row.Plugin, row.Version); err != nil {
 		return err
 	}
+	if err := d.keepPlugins(ctx, row.Tenant); err != nil {
+		return err
+	}
 	_, err = d.collect(ctx, row.Digest)
 	return err
 }
@@ -261,7 +265,7 @@ func (d *Daemon) collect(ctx context.Context, only string) (client.PluginsCollec
 		if only != "" && m.Digest != only || slices.Contains(needed, m.Digest) {
 			continue
 		}
-		if err := d.store.DeleteModule(ctx, m.Digest); err != nil {
+		if err := errors.Join(d.store.DeleteModule(ctx, m.Digest), d.dropModule(ctx, m.Digest)); err != nil {
 			return gone, err
 		}
 		d.builder.Drop(m.Digest)

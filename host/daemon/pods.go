@@ -30,7 +30,7 @@ func (c *core) absorb(k *kubeCluster, changes []kube.Change) (failed error) {
 		case kube.SpaceOf:
 			err = c.spaceOf(k.name, b)
 		case kube.PodWaits:
-			err = c.podWaits(k, &b)
+			err = c.podWaits(k, &b, 0)
 		case kube.PodOccupies:
 			err = c.podOccupies(&b)
 		case kube.PodBound:
@@ -81,12 +81,21 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 	for i := range all.Occupants {
 		note(c.podOccupies(&kube.PodOccupies{Occupant: all.Occupants[i]}))
 	}
+	note(c.adoptHere(k))
 	for i := range all.Bound {
-		waits[all.Bound[i].Job.ID] = true
-		note(c.podBound(k, &all.Bound[i]))
+		b := &all.Bound[i]
+		waits[b.Job.ID] = true
+		if c.placed(b.Placement) == nil && c.jobs[b.Job.ID] == nil && b.Of == "" {
+			if err := c.adoptPod(k, b); err == nil {
+				continue
+			} else {
+				note(err)
+			}
+		}
+		note(c.podBound(k, b))
 	}
 	for i := range all.Waiting {
-		note(c.podWaits(k, &all.Waiting[i]))
+		note(c.podWaits(k, &all.Waiting[i], all.Waiting[i].Created))
 	}
 	for _, j := range c.loop.State().All() {
 		if p := c.jobs[j.ID].spec.Job.Pod; p != nil && p.Cluster == k.name && j.Waiting() && !waits[j.ID] {
@@ -127,8 +136,9 @@ func (c *core) vouch(k *kubeCluster) error {
 	return nil
 }
 
-// podWaits takes in a pod that waits. One that has changed waits anew.
-func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits) error {
+// podWaits takes in a pod that waits, and has since a time that is 0 for now. One that
+// has changed waits anew.
+func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits, since poise.Time) error {
 	live := c.jobs[p.Job.ID]
 	if live != nil && live.place.ID != "" {
 		return nil // its bind is under way
@@ -150,7 +160,7 @@ func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits) error {
 	if err := c.knowTenant(p.Job.Tenant); err != nil {
 		return err
 	}
-	_, err := c.accept(&Spec{Job: p.Job}, "")
+	_, err := c.accept(&Spec{Job: p.Job}, "", since)
 	return err
 }
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/poise-sched/poise/host/api/client"
@@ -246,31 +247,41 @@ func TestPodsThatEnd(t *testing.T) {
 }
 
 // A pod that runs by a placement that this history does not know, as after the
-// history was lost, goes on, and holds what it holds until it is gone. A stray of
-// another engine is evicted.
+// history was lost, is taken over as the job that it was: it holds what it holds, can
+// be cancelled, and ends. A stray of another engine is evicted.
 func TestUnknownPlacementGoesOn(t *testing.T) {
 	d, h, tell := podCluster(t, func(int, engine.Binding) error { return nil })
-	tell(kube.Synced{Nodes: []poise.Node{kubeNode("a", 4000)}, Bound: []kube.PodBound{{Job: podJob("p", 3000), Node: "k/a", Placement: "p9-p"}}})
+	bound := kube.PodBound{Job: podJob("p", 3000), Node: "k/a", Placement: "p9-p", Created: 7}
+	tell(kube.Synced{Nodes: []poise.Node{kubeNode("a", 4000)}, Bound: []kube.PodBound{bound}})
 	if got := idle(t, d, "a"); got != "1" {
 		t.Errorf("idle %s", got)
 	}
-	f := func(from binder, evictions int) {
+	if j := reaches(t, d, "p", client.Starting); j.Node != "k/a" || j.Placement != "p9-p" || j.Submitted.UnixMilli() != 7 {
+		t.Errorf("%+v", j)
+	}
+	status := func(from binder, placement string, state engine.State) {
 		t.Helper()
 		err := d.durably(t.Context(), func(c *core) error {
-			before := len(c.effects)
-			if c.status(from, engine.Status{Placement: "p9-p", State: engine.Running}); len(c.effects) != before+evictions {
-				t.Errorf("%T: %d effects, expected %d", from, len(c.effects)-before, evictions)
-			}
+			c.status(from, engine.Status{Placement: placement, State: state})
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	f(&kubeCluster{}, 0)
-	f(h, 1)
+	status(&kubeCluster{}, "p8-q", engine.Running) // it occupies its node, and is no stray
+	status(h, "p9-p", engine.Running)
+	reaches(t, d, "p", client.Running)
+	tell(bound)
+	status(h, "p9-p", engine.Lost)
+	reaches(t, d, "p", client.Lost)
 	tell(kube.PodGone{ID: "p"})
 	if got := idle(t, d, "a"); got != "4" {
 		t.Errorf("idle %s", got)
 	}
+	status(h, "p7", engine.Running)
+	eventually(t, "eviction", func() bool {
+		_, ends := h.heard("")
+		return slices.Contains(ends, "p7")
+	})
 }

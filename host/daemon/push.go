@@ -85,6 +85,9 @@ func (d *Daemon) push(ctx context.Context, tenant poise.TenantID, p client.Plugi
 	if err := d.store.PutVersion(ctx, row, p.Module, p.Tag); err != nil {
 		return none, err
 	}
+	if err := d.keepPlugins(ctx, row.Tenant); err != nil {
+		return none, err
+	}
 	names, err := d.tags(ctx, []store.VersionRow{row})
 	if err != nil {
 		return none, err

@@ -2,15 +2,10 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"log"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -18,102 +13,54 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/poise-sched/poise/host/api"
-	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/config"
 	"github.com/poise-sched/poise/host/telemetry"
 )
 
 // Serve runs a daemon with its API until ctx ends: on the configured address and
 // on the socket of the data directory. ready is called with both once requests
-// are answered.
+// are answered. Where the configuration names a home, it is one of several replicas,
+// of which one leads.
 func Serve(ctx context.Context, o Options, ready func(address, socket string)) error {
+	if o.Config.Current().Config.Cluster.Home != "" {
+		return serveReplica(ctx, o, ready)
+	}
 	d, err := Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = d.Close() }()
-	c := &o.Config.Current().Config
-	keeper, err := d.openCertificate(c)
+	f, err := openFront(o)
 	if err != nil {
 		return err
 	}
-	listeners, err := listen(c)
-	if err != nil {
-		return err
-	}
-	others, login := d.vouchers(c)
-	access := api.NewAccess(d, listeners[1].Addr(), others...)
-	if access.SingleUser() {
-		d.log.Info("programs on this machine may act for tenant default without a token, until a tenant is created", "address", listeners[1].Addr().String())
-	}
-	server := api.Server(api.New(d, api.Options{
-		Log: o.Log, Access: access, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits, OIDC: login,
-	}), api.Timeouts{Request: c.API.RequestTimeout, Idle: c.API.IdleTimeout})
+	f.show(d.handler(f.address()))
 	g, ctx := errgroup.WithContext(ctx)
-	server.BaseContext = func(net.Listener) context.Context { return ctx }
-	server.ErrorLog, server.Protocols = log.New(serverLog{d.log}, "", 0), only11()
-	if keeper != nil {
-		listeners[1] = tls.NewListener(listeners[1], keeper.Config())
-		g.Go(func() error { return keeper.Watch(ctx) })
-		d.log.Info("the API speaks TLS", "address", listeners[1].Addr().String(), "fingerprint", client.Fingerprint(keeper.Leaf()), "ends", keeper.Leaf().NotAfter)
-	} else if exposed(c, listeners[1].Addr()) {
-		d.log.Warn("the API speaks without TLS: all on the way can read and change what is said, tokens too", "address", listeners[1].Addr().String())
-	}
-	for _, l := range listeners {
-		g.Go(func() error {
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
-	}
+	f.serve(ctx, g)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return d.watchConfig(ctx) })
-	g.Go(func() error {
-		<-ctx.Done()
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.API.ShutdownTimeout)
-		defer cancel()
-		if err := server.Shutdown(within); err != nil {
-			return server.Close()
-		}
-		return nil
-	})
-	if keeper != nil && d.options.Secured != nil {
-		d.options.Secured(keeper.Leaf())
-	}
-	ready(listeners[1].Addr().String(), c.API.Socket)
+	o.announce(f, ready)
 	return g.Wait()
 }
 
-// listen opens the socket and the address. A socket that a daemon left behind
-// when it was killed is replaced: the store's lock says that none runs.
-func listen(c *config.Config) (all []net.Listener, err error) {
-	defer func() {
-		if err != nil {
-			for _, l := range all {
-				_ = l.Close() // the first error is the one to tell
-			}
-			all = nil
-		}
-	}()
-	if err := os.MkdirAll(filepath.Dir(c.API.Socket), 0o700); err != nil {
-		return nil, fmt.Errorf("api.socket: %w", err)
+// announce says where the API is.
+func (o *Options) announce(f *front, ready func(address, socket string)) {
+	if f.keeper != nil && o.Secured != nil {
+		o.Secured(f.keeper.Leaf())
 	}
-	_ = os.Remove(c.API.Socket)
-	socket, err := net.Listen("unix", c.API.Socket)
-	if err != nil {
-		return nil, fmt.Errorf("api.socket: %w", err)
+	ready(f.address().String(), f.socket)
+}
+
+// handler gives the API that is asked at an address and on the socket.
+func (d *Daemon) handler(at net.Addr) http.Handler {
+	others, login := d.vouchers(&d.options.Config.Current().Config)
+	access := api.NewAccess(d, at, others...)
+	if access.SingleUser() {
+		d.log.Info("programs on this machine may act for tenant default without a token, until a tenant is created", "address", at.String())
 	}
-	all = append(all, socket)
-	if err := os.Chmod(c.API.Socket, 0o600); err != nil {
-		return all, fmt.Errorf("api.socket: %w", err)
-	}
-	tcp, err := net.Listen("tcp", c.API.Listen)
-	if err != nil {
-		return all, fmt.Errorf("api.listen: %w", err)
-	}
-	all = append(all, tcp)
-	return all, refuseExposed(c, tcp.Addr())
+	return api.New(d, api.Options{
+		Log: d.log, Access: access, Metrics: promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}), Limits: d.apiLimits, OIDC: login,
+	})
 }
 
 func (d *Daemon) apiLimits() api.Limits {

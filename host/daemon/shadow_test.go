@@ -387,7 +387,7 @@ func BenchmarkShow(b *testing.B) {
 				b.StopTimer()
 				id := poise.JobID(fmt.Sprint(i))
 				s := Spec{Job: poise.Job{ID: id, Name: "j", Tenant: "t", Tasks: 1, Request: poise.Request{Amounts: resource.List{{Name: "cpu", Value: 1}}}}}
-				if _, err := c.accept(&s, ""); err != nil {
+				if _, err := c.accept(&s, "", 0); err != nil {
 					b.Fatal(err)
 				}
 				for name == "room" && len(sh.queue) > 0 {

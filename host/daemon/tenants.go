@@ -61,7 +61,9 @@ func (d *Daemon) RemoveTenant(ctx context.Context, id poise.TenantID) error {
 // forgetTenant drops what the store has for a tenant beside its jobs. The modules
 // of its plugins go when they are collected.
 func (d *Daemon) forgetTenant(ctx context.Context, id poise.TenantID) error {
-	return errors.Join(d.store.DeleteTokens(ctx, string(id)), d.store.DeleteVersions(ctx, string(id)))
+	return errors.Join(
+		d.store.DeleteTokens(ctx, string(id)), d.store.DeleteVersions(ctx, string(id)), d.keepTokens(ctx, string(id)), d.keepPlugins(ctx, string(id)),
+	)
 }
 
 func (d *Daemon) changeTenants(c *core, body poise.Body) error {

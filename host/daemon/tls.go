@@ -19,21 +19,24 @@ import (
 )
 
 // openCertificate gives what the address is served with; nil is no TLS.
-func (d *Daemon) openCertificate(c *config.Config) (*cert.Keeper, error) {
+func openCertificate(c *config.Config, log *slog.Logger) (*cert.Keeper, error) {
 	t := &c.API.TLS
 	if !t.On() {
 		return nil, nil
 	}
-	o := cert.Options{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Log: d.log, Now: time.Now}
+	o := cert.Options{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Log: log, Now: time.Now}
 	if t.SelfSigned {
 		machine, err := os.Hostname()
 		if err != nil {
-			d.log.Warn("the self-made certificate has no name of this machine", "error", err)
+			log.Warn("the self-made certificate has no name of this machine", "error", err)
 		}
-		o.Dir, o.Names = filepath.Join(c.DataDir, "tls"), cert.Names(c.API.Listen, machine, t.Names)
+		o.Dir, o.Names = certificates(c), cert.Names(c.API.Listen, machine, t.Names)
 	}
 	return cert.Open(o)
 }
+
+// certificates is where the self-made ones are.
+func certificates(c *config.Config) string { return filepath.Join(c.DataDir, "tls") }
 
 // exposed says whether what is said at an address passes other machines as it is.
 func exposed(c *config.Config, at net.Addr) bool {

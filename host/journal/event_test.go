@@ -62,6 +62,7 @@ func bodies(t *testing.T) []poise.Body {
 		poise.TenantSet{Tenant: poise.Tenant{ID: "t", Signed: true, Keys: []string{"RW"}}},
 		poise.TenantRemoved{Tenant: "t"},
 		poise.JobSubmitted{Job: member},
+		poise.JobAdopted{Job: member, Since: 1<<53 + 1, Failures: 2, Node: "a", Started: true},
 		poise.ReservationMade{Job: "j", Nodes: []string{"n", "ä"}, Start: 1<<53 + 1},
 		poise.ReservationEnded{Job: "j"},
 		poise.JobPreempted{Job: "j", By: "k", Until: 1<<53 + 1},
@@ -117,7 +118,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	f(Entry{Index: 7, Kind: "node-left", Schema: 2, Body: []byte(`{}`)}, `event 7 "node-left": schema: 2, expected 1`)
-	f(Entry{Kind: "node-exploded", Schema: 1, Body: []byte(`{}`)}, "expected one of [gang-placed job-ending job-finished")
+	f(Entry{Kind: "node-exploded", Schema: 1, Body: []byte(`{}`)}, "expected one of [gang-placed job-adopted")
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":"a","Colour":1}`)}, `unknown field "Colour"`)
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":"a"} x`)}, "more text")
 	f(Entry{Kind: "node-left", Schema: 1, Body: []byte(`{"Name":`)}, "body")

@@ -20,6 +20,7 @@ type Event struct {
 // Health is how the daemon is.
 type Health struct {
 	Ready        bool    `json:"ready" doc:"It has recovered and takes jobs"`
+	Standby      bool    `json:"standby,omitempty" doc:"It takes over when the replica that leads does not any more"`
 	StoreStalled bool    `json:"store_stalled" doc:"The store takes no writes now; reads go on"`
 	ConfigError  string  `json:"config_error,omitempty" doc:"Why the latest configuration is not in force"`
 	LastEvent    uint64  `json:"last_event" doc:"Index of the latest event"`

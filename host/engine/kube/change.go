@@ -29,6 +29,7 @@ type NodeGone struct{ Name string }
 type PodWaits struct {
 	Job     poise.Job
 	Refused []string
+	Created poise.Time // by the API server's clock
 }
 
 // PodOccupies is a pod that somebody else put on a node, or that has changed.
@@ -42,7 +43,8 @@ type PodBound struct {
 	Placement string
 	Ending    bool // it is told to end
 	// Of is the job that Poise made the pod for, "" where the pod is the job itself.
-	Of poise.JobID
+	Of      poise.JobID
+	Created poise.Time // by the API server's clock
 }
 
 // PodGone is a pod that waited, occupied or was bound, and is no more: deleted, or

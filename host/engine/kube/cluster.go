@@ -115,6 +115,9 @@ func (c *Cluster) Watch(ctx context.Context, f func(engine.Status)) error {
 	return c.board.Watch(ctx, f)
 }
 
+// Task gives what was last told of a task, and whether it is known.
+func (c *Cluster) Task(placement string) (engine.Status, bool) { return c.board.Get(placement) }
+
 // ready says that the cluster is not read yet, nil where it is. The lock is held.
 func (c *Cluster) ready(op string) error {
 	if c.synced {

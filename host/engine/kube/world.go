@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -106,8 +107,12 @@ func (w *world) all() Synced {
 			s.Bound = append(s.Bound, told)
 		}
 	}
+	slices.SortStableFunc(s.Waiting, func(a, b PodWaits) int { return cmp.Compare(a.Created, b.Created) })
 	return s
 }
+
+// created gives when a pod was made, by the API server's clock.
+func created(p *v1.Pod) poise.Time { return poise.Time(max(p.CreationTimestamp.UnixMilli(), 0)) }
 
 // space takes in a namespace, nil labels for one that is gone, and reads the pods
 // again that it may matter to.
@@ -320,12 +325,12 @@ func (w *world) what(v *podView) Change {
 			return nil
 		}
 		job, refused := w.reader.Job(p)
-		return PodWaits{Job: job, Refused: refused}
+		return PodWaits{Job: job, Refused: refused, Created: created(p)}
 	case v.placement != "":
 		job, _ := w.reader.Job(p)
 		return PodBound{
 			Job: job, Node: NodeName(w.reader.Cluster, p.Spec.NodeName), Placement: v.placement, Ending: p.DeletionTimestamp != nil,
-			Of: poise.JobID(p.Annotations[jobNote]),
+			Of: poise.JobID(p.Annotations[jobNote]), Created: created(p),
 		}
 	}
 	if n := w.nodes[p.Spec.NodeName]; n == nil || !n.told {

@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/poise-sched/poise/host/api"
+	"github.com/poise-sched/poise/host/engine/kube"
+	"github.com/poise-sched/poise/host/poise"
+)
+
+// resignWithin is how long giving up the lead may take.
+const resignWithin = 5 * time.Second
+
+// serveReplica stands by until this replica leads, and runs the daemon then. Once it
+// does not lead any more it ends with an error: whoever started it starts it again.
+func serveReplica(ctx context.Context, o Options, ready func(address, socket string)) error {
+	h, err := openHome(&o)
+	if err != nil {
+		return err
+	}
+	f, err := openFront(o)
+	if err != nil {
+		return err
+	}
+	f.show(api.Standby(h.Leader, o.Version))
+	g, ctx := errgroup.WithContext(ctx)
+	f.serve(ctx, g)
+	g.Go(func() error { return lead(ctx, o, h, f) })
+	o.announce(f, ready)
+	return g.Wait()
+}
+
+// openHome gives the home that the configuration names.
+func openHome(o *Options) (*kube.Home, error) {
+	c := &o.Config.Current().Config.Cluster
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, &poise.Error{Kind: poise.Invalid, Op: "cluster.home", Detail: "this machine has no name, by which replicas are told apart", Err: err}
+	}
+	options := kube.HomeOptions{Context: c.HomeContext, Namespace: c.Home, Identity: name, Lease: c.HomeLease, Log: o.Log}
+	if c.HomeKubeconfig != "" {
+		if options.Kubeconfig, err = os.ReadFile(c.HomeKubeconfig); err != nil {
+			return nil, &poise.Error{Kind: poise.Invalid, Op: "cluster.home_kubeconfig", Err: err}
+		}
+	}
+	return kube.OpenHome(options)
+}
+
+// lead runs the daemon as long as this replica leads.
+func lead(ctx context.Context, o Options, h *kube.Home, f *front) error {
+	o.Log.Info("this replica stands by", "home", o.Config.Current().Config.Cluster.Home)
+	led, err := h.Lead(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	o.Log.Info("this replica leads", "term", h.Term())
+	defer func() {
+		if ctx.Err() == nil { // the lead is lost, not given up
+			return
+		}
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignWithin)
+		defer cancel()
+		if err := h.Resign(within); err != nil {
+			o.Log.Warn("the lead is not given up, the next replica waits it out", "error", err)
+		}
+	}()
+	err = serveLed(led, o, h, f, began)
+	if ctx.Err() == nil && led.Err() != nil {
+		return &poise.Error{Kind: poise.Unavailable, Op: "lead", Detail: "this replica does not any more", Err: context.Cause(led)}
+	}
+	return err
+}
+
+// serveLed runs the daemon until led ends.
+func serveLed(led context.Context, o Options, h *kube.Home, f *front, began time.Time) error {
+	d, err := openLed(led, o, h)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	f.show(d.handler(f.address()))
+	if err := h.Mark(led); err != nil {
+		o.Log.Warn("this replica is not marked as the one that leads, and a Service does not find it", "error", err)
+	}
+	o.Log.Info("took over", "jobs", len(d.core.jobs), "after", time.Since(began).Round(time.Millisecond))
+	g, run := errgroup.WithContext(led)
+	g.Go(func() error { return d.Run(run) })
+	g.Go(func() error { return d.watchConfig(run) })
+	return g.Wait()
+}
