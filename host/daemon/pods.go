@@ -86,11 +86,7 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 		b := &all.Bound[i]
 		waits[b.Job.ID] = true
 		if c.placed(b.Placement) == nil && c.jobs[b.Job.ID] == nil && b.Of == "" {
-			if err := c.adoptPod(k, b); err == nil {
-				continue
-			} else {
-				note(err)
-			}
+			note(c.adoptPod(k, b)) // one that cannot be taken over occupies its node
 		}
 		note(c.podBound(k, b))
 	}
