@@ -180,7 +180,7 @@ func (h *Home) renew(ctx context.Context) (lost, err error) {
 		case apierrors.IsNotFound(err):
 			return unavailable("lead", "the Lease was deleted"), nil
 		case err != nil:
-			return nil, err
+			return nil, failed("renew the lease", err)
 		case !h.holds(l) || transitions(l) != h.term:
 			h.mu.Lock()
 			h.leader = holderOf(l)

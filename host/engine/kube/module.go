@@ -130,7 +130,7 @@ func (h *Home) whole(ctx context.Context, objects []object) []object {
 
 // sweep removes the parts of a module but those of a digest.
 func (h *Home) sweep(ctx context.Context, name, but string) error {
-	parts, err := h.listed(ctx, ModuleRecord, idLabel+"="+idOf(name))
+	parts, err := h.listed(ctx, ModuleRecord, recordLabel+"="+string(ModuleRecord)+","+idLabel+"="+idOf(name))
 	if err != nil {
 		return err
 	}
