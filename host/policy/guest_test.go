@@ -225,23 +225,23 @@ func TestCut(t *testing.T) {
 			}
 		}
 	}
-	f([]uint32{5}, 64, window{candidates: 1, rows: 1, block: true, first: 5})
-	f([]uint32{5, 6, 8}, 64, window{candidates: 3, rows: 4, block: true, first: 5})
+	f([]uint32{5}, 64, window{candidates: 1, rows: 1, end: 6})
+	f([]uint32{5, 6, 8}, 64, window{candidates: 3, rows: 4, end: 9})
 	f([]uint32{5, 6, 8}, 2, window{candidates: 2, rows: 2})
 	f([]uint32{5, 90}, 64, window{candidates: 2, rows: 2})
 	f([]uint32{8, 6, 5}, 64, window{candidates: 3, rows: 3})
 	f([]uint32{1, 2, 3, 90}, 2, window{candidates: 2, rows: 2})
-	f([]uint32{4, 5, 6, 7, 8, 9, 11}, 64, window{candidates: 7, rows: 8, block: true, first: 4})
+	f([]uint32{4, 5, 6, 7, 8, 9, 11}, 64, window{candidates: 7, rows: 8, end: 12})
 	f([]uint32{4, 5, 6, 7, 8, 10, 9}, 64, window{candidates: 7, rows: 7})
 	f([]uint32{4, 5, 6, 6, 7}, 64, window{candidates: 5, rows: 5})
 	long := make([]uint32, 200)
 	for i := range long {
 		long[i] = uint32(i + 10)
 	}
-	f(long, 1000, window{candidates: 200, rows: 200, block: true, first: 10})
-	f(long, 130, window{candidates: 130, rows: 130, block: true, first: 10})
+	f(long, 1000, window{candidates: 200, rows: 200, end: 210})
+	f(long, 130, window{candidates: 130, rows: 130, end: 140})
 	long[100]--
-	f(long, 1000, window{candidates: 100, rows: 100, block: true, first: 10})
+	f(long, 1000, window{candidates: 100, rows: 100, end: 110})
 }
 
 // Candidate bits are those of the rows asked about.
@@ -268,7 +268,7 @@ func TestCandidates(t *testing.T) {
 	if got := bits(window{candidates: 5, rows: 5}); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("picked rows: bits %v", got)
 	}
-	if got := bits(window{candidates: 5, rows: 69, block: true, first: 3}); !slices.Equal(got, []int{0, 1, 3, 67, 68}) {
+	if got := bits(window{candidates: 5, rows: 69, end: 72}); !slices.Equal(got, []int{0, 1, 3, 67, 68}) {
 		t.Errorf("a block: bits %v", got)
 	}
 }
@@ -303,7 +303,7 @@ func TestArenaStartsEmpty(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		g.lay(s, window{candidates: rows, rows: rows, block: true}, w.rows())
+		g.lay(s, window{candidates: rows, rows: rows, end: rows}, w.rows())
 		arena := slices.Clone(s.arena())
 		if spoil {
 			for i := range s.arena() {

@@ -36,6 +36,7 @@ type mirror struct {
 	moving     []int   // columns that change while a node does not describe itself anew
 	order      []int   // columns as they lie in a record: what is written often is together
 	seen       []rowSeen
+	settled    []uint64 // per row: 1 more than the version it described itself at, 0 = more than what tasks have is to be looked at
 
 	dimIndex  []int // of dims, in the snapshot's; -1 = not declared
 	knownDims int
@@ -85,7 +86,7 @@ func newMirror(m *abi.Manifest) *mirror {
 
 // restart forgets all rows and makes room for so many devices on each.
 func (r *mirror) restart(devices int) {
-	r.started, r.rows, r.devices, r.seen = false, 0, devices, nil
+	r.started, r.rows, r.devices, r.seen, r.settled = false, 0, devices, nil, nil
 	clear(r.withSlots[:])
 	r.fleet = newFleetSums(len(r.dims))
 	r.domains = make([]domainCounts, len(r.manifest.Domains))
@@ -167,6 +168,7 @@ func (r *mirror) grow(rows int) {
 	for len(r.numbers) < rows {
 		r.numbers = append(r.numbers, uint32(len(r.numbers)))
 	}
+	r.settled = append(r.settled, make([]uint64, rows-len(r.settled))...)
 	more, dims, domains := rows-len(r.seen), len(r.dims), len(r.domains)
 	amounts, domain := make([]int64, 2*dims*more), make([]uint32, domains*more)
 	for range more {
@@ -178,19 +180,25 @@ func (r *mirror) grow(rows int) {
 // update writes a row's columns and takes its part of the sums anew. What the
 // node said of itself is written once, as long as it says the same.
 func (r *mirror) update(snap *state.Snapshot, row uint32) {
-	s := &r.seen[row]
+	s, columns := &r.seen[row], r.moving
 	r.touched.add(row, r.rows)
 	r.behind.add(row, r.rows)
-	columns := r.moving
-	if r.recount(snap, row, s) {
-		columns = r.all
-	}
-	if !s.present {
-		clear(r.records[int(row)*r.record:][:r.record])
-		return
+	settled := r.started && snap.Present(row) && r.settled[row] == snap.Described(row)+1
+	if !settled {
+		r.settled[row] = 0
+		if r.recount(snap, row, s) {
+			columns = r.all
+		}
+		if !s.present {
+			clear(r.records[int(row)*r.record:][:r.record])
+			return
+		}
 	}
 	for _, i := range columns {
 		r.put(r.element(row, i), snap, row, s, i)
+	}
+	if !settled && !s.unnamed && len(r.domains) == 0 {
+		r.settled[row] = s.described + 1
 	}
 }
 
@@ -259,11 +267,7 @@ func (r *mirror) putSymbol(b []byte, s *rowSeen, id uint32) {
 // recount replaces what the row has in the sums, and says whether all of its
 // columns are to be written.
 func (r *mirror) recount(snap *state.Snapshot, row uint32, s *rowSeen) bool {
-	present := snap.Present(row)
-	if present && s.present && r.started && !s.unnamed && s.described == snap.Described(row) && len(r.domains) == 0 {
-		return false // as for nearly every change, only what tasks have is another
-	}
-	was := *s
+	was, present := *s, snap.Present(row)
 	described := present && (!was.present || !r.started || was.described != snap.Described(row))
 	if was.present && (!present || described) {
 		r.fleet.remove(was.capacity)

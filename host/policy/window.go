@@ -8,17 +8,24 @@ import (
 )
 
 // window is what one call is about: either a block of neighbouring rows, copied
-// column by column, of which some are candidates, or the candidates alone.
+// column by column, of which some are candidates, or the candidates alone. The
+// compiler keeps a struct of four words in registers, a larger one it copies
+// through memory, where that waits for whatever was cleared before.
 type window struct {
 	candidates int // from the front of the rows that are left to ask about
 	rows       int // of the table
-	block      bool
-	first      uint32 // row of a block's beginning
-	lead       int    // rows of a block before the first candidate
+	end        int // row behind a block's last one, 0 = no block
+	lead       int // rows of a block before the first candidate
 }
 
+// block says whether it is one.
+func (w window) block() bool { return w.end > 0 }
+
+// first gives the row of a block's beginning.
+func (w window) first() int { return w.end - w.rows }
+
 // dense says whether all rows behind the lead are candidates.
-func (w *window) dense() bool { return w.lead+w.candidates == w.rows }
+func (w window) dense() bool { return w.lead+w.candidates == w.rows }
 
 // cut takes a window of at most limit table rows. A block of the rows that a slot
 // holds begins at a multiple of 8, so that columns do.
@@ -28,9 +35,9 @@ func (s *slot) cut(rows []uint32, limit int, numbers []uint32) window {
 	}
 	lead := int(rows[0] % 8)
 	w := cut(rows, max(limit-lead, 1), numbers)
-	if w.block && lead+w.rows <= limit {
-		w.first, w.lead, w.rows = w.first-uint32(lead), lead, w.rows+lead
-	} else if w.block {
+	if w.block() && lead+w.rows <= limit {
+		w.lead, w.rows = lead, w.rows+lead
+	} else if w.block() {
 		w = window{candidates: min(w.candidates, limit), rows: min(w.candidates, limit)}
 	}
 	return w
@@ -45,7 +52,7 @@ func cut(rows []uint32, limit int, numbers []uint32) window {
 		n++
 	}
 	if span := int(rows[n-1]-rows[0]) + 1; n >= span/2 && n >= min(len(rows), smallRows) {
-		return window{candidates: n, rows: span, block: true, first: rows[0]}
+		return window{candidates: n, rows: span, end: int(rows[0]) + span}
 	}
 	n = min(len(rows), limit)
 	return window{candidates: n, rows: n}
@@ -66,9 +73,9 @@ func contiguous(rows, numbers []uint32) int {
 }
 
 // at gives the table row of candidate i.
-func (w *window) at(rows []uint32, i int) int {
-	if w.block {
-		return int(rows[i] - w.first)
+func (w window) at(rows []uint32, i int) int {
+	if w.block() {
+		return int(rows[i]) - w.first()
 	}
 	return i
 }
@@ -78,8 +85,8 @@ func (w *window) at(rows []uint32, i int) int {
 func (g *Guest) lay(s *slot, w window, rows []uint32) {
 	l, arena, first := s.layout, s.arena(), 0
 	switch {
-	case s.holds() && w.block:
-		first = int(w.first)
+	case s.holds() && w.block():
+		first = w.first()
 	case s.holds():
 		first = l.Sizes.Held
 	}
@@ -113,11 +120,11 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 		}
 	}
 	picked, copied := rows[:w.candidates], false
-	if w.block && !s.holds() {
+	if w.block() && !s.holds() {
 		if copied = w.rows > smallRows; copied {
 			g.mirror.turn()
 		} else {
-			picked = g.mirror.numbers[w.first:][:w.rows]
+			picked = g.mirror.numbers[w.first():][:w.rows]
 		}
 	}
 	for i := range l.Columns {
@@ -129,9 +136,9 @@ func (g *Guest) lay(s *slot, w window, rows []uint32) {
 		switch {
 		case perCall(c.Kind):
 			g.compute(to, c.Kind, w, rows)
-		case w.block && s.holds():
+		case w.block() && s.holds():
 		case copied:
-			copy(to, g.mirror.data[i][int(w.first)*c.Stride:])
+			copy(to, g.mirror.data[i][w.first()*c.Stride:])
 		default:
 			gather(to, g.mirror.records[g.mirror.within[i]:], picked, c.Stride, g.mirror.record)
 		}
@@ -170,8 +177,8 @@ func perCall(k abi.Kind) bool {
 // compute writes a column that depends on the job or on the time.
 func (g *Guest) compute(to []byte, k abi.Kind, w window, rows []uint32) {
 	for r := range w.rows {
-		row := w.first + uint32(r)
-		if !w.block {
+		row := uint32(w.first() + r)
+		if !w.block() {
 			row = rows[r]
 		}
 		switch {

@@ -2,9 +2,9 @@
 // figure against its native twin or its limit in the same run: full passes,
 // metering, incremental placements, loading, activation rounds, pauses, and a
 // peer's call per node. It prints one line a figure: name, value, unit, goal,
-// verdict. Rounds of what is compared alternate and the fastest of each counts; what
-// is longer than a call is taken in processor time of its thread, since other
-// programs want the machine too.
+// verdict. Rounds of what is compared alternate and the fastest of each counts, of
+// placements the median ratio; what is longer than a call is taken in processor time
+// of its thread, since other programs want the machine too.
 // It imports the core, policy with its rewriter, the engine below them and report;
 // nothing imports it.
 package main
