@@ -44,12 +44,19 @@ type stage struct {
 // play runs a test in virtual time on a cluster with these objects.
 func play(t *testing.T, objects []metav1.Object, f func(s *stage)) {
 	t.Helper()
+	playAs(t, nil, objects, f)
+}
+
+// playAs does so for a replica.
+func playAs(t *testing.T, g Guard, objects []metav1.Object, f func(s *stage)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := newAPIServer(t)
 		api.put(objects...)
 		c, err := New(Options{
 			Name: "north", NodeSelector: "pool!=other", Log: slog.New(slog.DiscardHandler),
 			Now:    func() poise.Time { return poise.Time(time.Now().UnixMilli()) },
+			Guard:  g,
 			config: &rest.Config{Host: "http://api", Transport: api},
 		})
 		if err != nil {

@@ -149,6 +149,9 @@ func (s *homeServer) answer(r *http.Request, body []byte) *http.Response {
 		return s.put(path, was, now)
 	}
 	meta := metaOf(now)
+	if strings.HasSuffix(path, "/binding") {
+		return missing
+	}
 	path += "/" + meta["name"].(string)
 	if s.objects[path] != nil {
 		return refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists, path)
