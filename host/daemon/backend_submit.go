@@ -44,6 +44,9 @@ func (d *Daemon) Submit(ctx context.Context, tenant poise.TenantID, specs []clie
 		d.core.keys.hold(keyOf(tenant, key))
 		defer d.core.keys.release(keyOf(tenant, key))
 		rows, err := d.known(ctx, tenant, key, hash)
+		if rows != nil && d.home != nil { // they may not be at home yet
+			err = d.durably(ctx, func(*core) error { return nil })
+		}
 		if err != nil || rows != nil {
 			return d.views(ctx, rows, err)
 		}

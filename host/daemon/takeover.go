@@ -15,9 +15,10 @@ func openLed(ctx context.Context, o Options, k keeper) (*Daemon, error) {
 	return openWith(ctx, o, &home{keeper: k, log: o.Log})
 }
 
-// openStore opens the store of a data directory. One that another replica has gone on
-// from since is history that nobody needs any more: it is put aside, in the place of
-// the one that was put aside before, and an empty one begins.
+// openStore opens the store of a data directory. It is gone on with where the lead
+// before this one wrote it. Else another replica has led since, and it is history that
+// nobody needs any more: it is put aside, in the place of the one that was put aside
+// before, and an empty one begins.
 func openStore(ctx context.Context, dataDir string, h *home, o store.Options) (*store.Store, error) {
 	o.Dir = storeDir(dataDir)
 	s, err := store.Open(ctx, o)
@@ -25,7 +26,7 @@ func openStore(ctx context.Context, dataDir string, h *home, o store.Options) (*
 		return s, err
 	}
 	term, err := s.Term(ctx)
-	if err == nil && term != h.Term() && s.Last() > 0 {
+	if err == nil && term != h.Term()-1 && s.Last() > 0 {
 		if err = s.Close(); err != nil {
 			return nil, err
 		}

@@ -237,6 +237,7 @@ func TestTakeOver(t *testing.T) {
 	if j := reaches(t, b.Daemon, gone.ID, client.Lost); !strings.Contains(j.Detail, "its node "+gone.Node+" is gone") {
 		t.Errorf("%+v", j)
 	}
+	eventually(t, "bind", func() bool { return len(b.hook.bound()) > 0 })
 	if got := b.hook.bound(); len(got) != 1 || got[0] != here.Placement {
 		t.Errorf("binds %v, expected that of %s again", got, here.Placement)
 	}
@@ -253,5 +254,73 @@ func TestTakeOver(t *testing.T) {
 	}
 	if j, err := b.Job(ctx, "t", "late"); poise.KindOf(err) != poise.NotFound {
 		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// Who leads again after itself goes on with its history; after somebody else it begins
+// a new one.
+func TestLeadAgain(t *testing.T) {
+	ctx, c, dir := t.Context(), newCommons(), folder(t)
+	r := leads(t, c, dir)
+	if err := r.CreateTenant(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Submit(ctx, "t", []client.JobSpec{inImage("j", "1")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	again := func() uint64 {
+		t.Helper()
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
+		before := r.store.Last()
+		r = leads(t, c, dir)
+		if j, err := r.Job(ctx, "t", "j"); err != nil || j.State != client.Waiting {
+			t.Errorf("%+v, %v", j, err)
+		}
+		if got := fmt.Sprint(r.Tenants()); got != "[t]" {
+			t.Errorf("tenants %s", got)
+		}
+		return before
+	}
+	puts := c.puts
+	if before := again(); r.store.Last() < before {
+		t.Errorf("last event %d, expected the history of before with %d", r.store.Last(), before)
+	}
+	if c.puts != puts {
+		t.Errorf("%d records written, expected none: all are there", c.puts-puts)
+	}
+	c.lead() // of somebody else
+	if before := again(); r.store.Last() >= before+1 {
+		t.Errorf("last event %d, expected a history that is shorter than %d", r.store.Last(), before)
+	}
+}
+
+// What is acknowledged is at home: while that takes no records, a submission has no
+// answer but that, and it is done later all the same.
+func TestHomeIsDown(t *testing.T) {
+	ctx, c := t.Context(), newCommons()
+	r := leads(t, c, folder(t))
+	down := func(err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.down = err
+	}
+	down(&poise.Error{Kind: poise.Unavailable, Op: "put", Detail: "no route"})
+	if _, err := r.Submit(ctx, "default", []client.JobSpec{inImage("j", "1")}, "key"); poise.KindOf(err) != poise.Unavailable {
+		t.Fatalf("%v, expected that it is not available", err)
+	}
+	down(nil)
+	jobs, err := r.Submit(ctx, "default", []client.JobSpec{inImage("j", "1")}, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := strings.Join(c.names(), " "); !strings.Contains(names, "job "+jobs[0].ID) || strings.Count(names, "job ") != 1 {
+		t.Errorf("records %s", names)
+	}
+	large := inImage("large", "1")
+	large.Env = map[string]string{"A": strings.Repeat("a", maxHomeJob)}
+	if _, err := r.Submit(ctx, "default", []client.JobSpec{large}, ""); poise.KindOf(err) != poise.Invalid || !strings.Contains(err.Error(), "expected at most") {
+		t.Errorf("%v", err)
 	}
 }
