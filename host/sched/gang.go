@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
@@ -201,17 +202,7 @@ func (p *Pipeline) refused(members []*state.Job, asked []int) (all []RefusedRow)
 	if len(p.policy.Filters) == 0 {
 		return nil
 	}
-	var last *state.Shape
-	for _, i := range asked {
-		shape := members[i].Shape
-		if shape == last {
-			continue
-		}
-		last = shape
-		r := p.cache.byKey[cacheKey{shape.ID, p.Key(members[i])}]
-		if r == nil {
-			continue
-		}
+	for shape, r := range p.rankingsOf(members, asked) {
 		for row := range r.rows {
 			if e := &r.rows[row]; e.known && e.native && e.reason != 0 {
 				all = append(all, RefusedRow{shape.ID, uint32(row)})
@@ -224,21 +215,29 @@ func (p *Pipeline) refused(members []*state.Job, asked []int) (all []RefusedRow)
 // moreReasons adds why the nodes refuse the shapes of members that had a place: with
 // room for them elsewhere, the one that did not fit might.
 func (p *Pipeline) moreReasons(d *poise.Decision, snap *state.Snapshot, members []*state.Job, before []int) {
-	var last *state.Shape
-	for _, i := range before {
-		shape := members[i].Shape
-		if shape == last {
-			continue
-		}
-		last = shape
-		r := p.cache.byKey[cacheKey{shape.ID, p.Key(members[i])}]
-		if r == nil {
-			continue
-		}
+	for _, r := range p.rankingsOf(members, before) {
 		r.settle(snap)
 		for _, c := range r.counts {
 			if c.nodes > 0 && !slices.Contains(d.Reasons, c.reason) {
 				d.Reasons = append(d.Reasons, c.reason)
+			}
+		}
+	}
+}
+
+// rankingsOf gives what is kept for the shapes of some members, in their order;
+// members of one shape come one upon the other and count once.
+func (p *Pipeline) rankingsOf(members []*state.Job, some []int) iter.Seq2[*state.Shape, *ranking] {
+	return func(yield func(*state.Shape, *ranking) bool) {
+		var last *state.Shape
+		for _, i := range some {
+			shape := members[i].Shape
+			if shape == last {
+				continue
+			}
+			last = shape
+			if r := p.cache.byKey[cacheKey{shape.ID, p.Key(members[i])}]; r != nil && !yield(shape, r) {
+				return
 			}
 		}
 	}
