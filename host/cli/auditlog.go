@@ -20,25 +20,18 @@ func newAudit(s Streams) *cobra.Command {
 			"is the tenant's, whoever changed it; an operator sees all.",
 		Example: "  poise audit --tenant acme --limit 20",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := all(limit, func(limit int, after string) ([]client.AuditRecord, string, error) {
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.AuditRecord, error) {
+				return all(limit, func(limit int, after string) ([]client.AuditRecord, string, error) {
 					page, err := c.Audit(ctx, client.AuditFilter{Limit: limit, After: after})
 					return page.Records, page.Next, err
 				})
-				if err != nil {
-					return err
+			}, func(w io.Writer, list []client.AuditRecord) error {
+				t := rows{{"AT", "WHO", "ROLE", "TENANT", "ACTION", "OBJECT", "STATUS", "DETAIL"}}
+				for i := range list {
+					a := &list[i]
+					t.add(moment(a.At), a.Who, a.Role, a.Tenant, a.Action, a.Object, fmt.Sprint(a.Status), a.Detail)
 				}
-				return o.print(s.Out, list, func(w io.Writer) error {
-					t := rows{{"AT", "WHO", "ROLE", "TENANT", "ACTION", "OBJECT", "STATUS", "DETAIL"}}
-					for i := range list {
-						a := &list[i]
-						t.add(moment(a.At), a.Who, a.Role, a.Tenant, a.Action, a.Object, fmt.Sprint(a.Status), a.Detail)
-					}
-					return t.write(w, "changes")
-				})
+				return t.write(w, "changes")
 			})
 		},
 	}

@@ -26,16 +26,7 @@ func classesCommand(s Streams, use, short string, list func(*client.Client, cont
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				classes, err := list(c, ctx)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, classes, func(w io.Writer) error { return classTable(w, classes) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.Class, error) { return list(c, ctx) }, classTable)
 		},
 	}
 	r.addFlags(cmd)
@@ -95,21 +86,14 @@ func newClassShow(s Streams) *cobra.Command {
 		Use: "show CLASS [flags]", Short: "Show a class and its nodes", Args: named("class", 1),
 		ValidArgsFunction: r.complete(1, classNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				shown, err := showClass(ctx, c, args[0])
-				if err != nil {
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (*shownClass, error) {
+				return showClass(ctx, c, args[0])
+			}, func(w io.Writer, shown *shownClass) error {
+				if err := classFacts(w, &shown.Class); err != nil {
 					return err
 				}
-				return o.print(s.Out, shown, func(w io.Writer) error {
-					if err := classFacts(w, &shown.Class); err != nil {
-						return err
-					}
-					fmt.Fprintln(w)
-					return nodeTable(w, shown.Nodes)
-				})
+				fmt.Fprintln(w)
+				return nodeTable(w, shown.Nodes)
 			})
 		},
 	}

@@ -170,16 +170,8 @@ func getCommand[T any](
 	cmd := &cobra.Command{
 		Use: "get " + strings.ToUpper(thing) + " [flags]", Args: named(thing, 1), ValidArgsFunction: r.complete(1, names),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				v, err := get(c, ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, v, func(w io.Writer) error { return facts(w, &v) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (T, error) { return get(c, ctx, args[0]) },
+				func(w io.Writer, v T) error { return facts(w, &v) })
 		},
 	}
 	o.addFlag(cmd)

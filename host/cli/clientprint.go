@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,6 +52,23 @@ func (o output) print(w io.Writer, v any, table func(io.Writer) error) error {
 		return printYAML(w, v)
 	}
 	return table(w)
+}
+
+// showAnswer asks the daemon and prints the answer, or its table.
+func showAnswer[T any](
+	cmd *cobra.Command, s Streams, r *remote, o output,
+	ask func(context.Context, *client.Client) (T, error), table func(io.Writer, T) error,
+) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	return r.call(cmd, func(ctx context.Context, c *client.Client) error {
+		v, err := ask(ctx, c)
+		if err != nil {
+			return err
+		}
+		return o.print(s.Out, v, func(w io.Writer) error { return table(w, v) })
+	})
 }
 
 // printYAML prints what JSON would, with its names and its order.

@@ -67,31 +67,24 @@ func newClusterJoin(s Streams, r *remote) *cobra.Command {
 	return cmd
 }
 
+func clusterTable(w io.Writer, list []client.Cluster) error {
+	t := rows{{"NAME", "NODES", "READY", "FOLLOWS"}}
+	for i := range list {
+		follows := list[i].Follow
+		if list[i].Kubernetes != nil {
+			follows = kubernetesText(list[i].Kubernetes)
+		}
+		t.add(list[i].Name, fmt.Sprint(list[i].Nodes), fmt.Sprint(list[i].Ready), follows)
+	}
+	return t.write(w, "clusters")
+}
+
 func newClusterList(s Streams, r *remote) *cobra.Command {
 	var o output
 	cmd := &cobra.Command{
 		Use: "list [flags]", Short: "List clusters by name", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := c.Clusters(ctx)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, list, func(w io.Writer) error {
-					t := rows{{"NAME", "NODES", "READY", "FOLLOWS"}}
-					for i := range list {
-						follows := list[i].Follow
-						if list[i].Kubernetes != nil {
-							follows = kubernetesText(list[i].Kubernetes)
-						}
-						t.add(list[i].Name, fmt.Sprint(list[i].Nodes), fmt.Sprint(list[i].Ready), follows)
-					}
-					return t.write(w, "clusters")
-				})
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.Cluster, error) { return c.Clusters(ctx) }, clusterTable)
 		},
 	}
 	o.addFlag(cmd)

@@ -24,21 +24,14 @@ func newDecisionList(s Streams, r *remote) *cobra.Command {
 			"-o json has all of each.",
 		Example: "  poise decision list --job train",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := all(f.Limit, func(limit int, after string) ([]client.DecisionRecord, string, error) {
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.DecisionRecord, error) {
+				return all(f.Limit, func(limit int, after string) ([]client.DecisionRecord, string, error) {
 					f := f
 					f.Limit, f.After = limit, after
 					page, err := c.Decisions(ctx, f)
 					return page.Decisions, page.Next, err
 				})
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, list, func(w io.Writer) error { return decisionTable(w, list) })
-			})
+			}, decisionTable)
 		},
 	}
 	o.addFlag(cmd)

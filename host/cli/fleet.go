@@ -33,19 +33,10 @@ func newFleetAdvice(s Streams, r *remote) *cobra.Command {
 			"typical of their class; AT LEAST is what fewer than cannot do. Operators only.",
 		Example: "  poise fleet advice\n  poise fleet advice --snapshot now.poise -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
 			if file != "" {
 				return adviseFile(s, o, file)
 			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				a, err := c.Advice(ctx)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, a, func(w io.Writer) error { return printAdvice(w, &a) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.Advice, error) { return c.Advice(ctx) }, printAdvice)
 		},
 	}
 	o.addFlag(cmd)
@@ -54,6 +45,9 @@ func newFleetAdvice(s Streams, r *remote) *cobra.Command {
 }
 
 func adviseFile(s Streams, o output, name string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	file, err := snapshot.Read(name)
 	if err != nil {
 		return err
@@ -63,10 +57,10 @@ func adviseFile(s Streams, o output, name string) error {
 		return err
 	}
 	a := api.NewAdvice(made)
-	return o.print(s.Out, a, func(w io.Writer) error { return printAdvice(w, &a) })
+	return o.print(s.Out, a, func(w io.Writer) error { return printAdvice(w, a) })
 }
 
-func printAdvice(w io.Writer, a *client.Advice) error {
+func printAdvice(w io.Writer, a client.Advice) error {
 	fmt.Fprintf(w, "jobs that wait: %d; with room now: %d, blocked: %d, over quota: %d, lacking room: %d\n", a.Waiting, a.Fits, a.Blocked, a.Over, a.Lacking)
 	if a.Lacking > 0 {
 		t := rows{{"CLASS", "NODES", "A TYPICAL ONE", "MORE", "AT LEAST", "STARTS", "LEFT"}}

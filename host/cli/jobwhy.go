@@ -25,16 +25,8 @@ func newJobWhy(s Streams, r *remote) *cobra.Command {
 			"losses of the best came about.",
 		ValidArgsFunction: r.complete(1, jobNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				w, err := c.Why(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, w, func(out io.Writer) error { return printWhy(out, &w) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.Why, error) { return c.Why(ctx, args[0]) },
+				func(out io.Writer, w client.Why) error { return printWhy(out, &w) })
 		},
 	}
 	o.addFlag(cmd)

@@ -24,16 +24,7 @@ func newNodeList(s Streams, r *remote) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [flags]", Short: "List nodes by name", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				nodes, err := listNodes(ctx, c, f)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, nodes, func(w io.Writer) error { return nodeTable(w, nodes) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.Node, error) { return listNodes(ctx, c, f) }, nodeTable)
 		},
 	}
 	o.addFlag(cmd)

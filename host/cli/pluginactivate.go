@@ -26,9 +26,6 @@ func newPluginActivate(s Streams) *cobra.Command {
 			"  poise plugin activate only-class:stable --param class=cpu-highmem --on-failure last-good",
 		Args: named("plugin", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
 			spec.Plugin = args[0]
 			var err error
 			if spec.Params, err = pairs(params); err != nil {
@@ -41,13 +38,9 @@ func newPluginActivate(s Streams) *cobra.Command {
 			if given("if-agreement") || given("min-decisions") || given("max-faults") {
 				spec.Gate = &gate
 			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				stack, err := c.Activate(ctx, cluster, spec)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, stack, func(w io.Writer) error { return printInForce(w, &stack) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.PolicyStack, error) {
+				return c.Activate(ctx, cluster, spec)
+			}, printInForce)
 		},
 		ValidArgsFunction: r.complete(1, pluginNames),
 	}
@@ -63,7 +56,7 @@ func newPluginActivate(s Streams) *cobra.Command {
 }
 
 // printInForce says what is on top now.
-func printInForce(w io.Writer, p *client.PolicyStack) error {
+func printInForce(w io.Writer, p client.PolicyStack) error {
 	whose := "of tenant " + cell(p.Tenant)
 	scope := "tenant"
 	if p.Tenant == "" {
@@ -88,16 +81,9 @@ func newPluginRollback(s Streams) *cobra.Command {
 			"Where there was none, none is in force. poise plugin explain shows what there is to roll back to.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				stack, err := c.Rollback(ctx, cluster)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, stack, func(w io.Writer) error { return printInForce(w, &stack) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.PolicyStack, error) {
+				return c.Rollback(ctx, cluster)
+			}, printInForce)
 		},
 	}
 	r.addFlags(cmd)

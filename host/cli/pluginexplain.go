@@ -29,19 +29,10 @@ func newPluginExplain(s Streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
 			if len(args) == 1 {
 				r.tenant = args[0]
 			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				stack, err := c.Policy(ctx, cluster)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, stack, func(w io.Writer) error { return printStack(w, &stack) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.PolicyStack, error) { return c.Policy(ctx, cluster) }, printStack)
 		},
 	}
 	r.addFlags(cmd)
@@ -51,7 +42,7 @@ func newPluginExplain(s Streams) *cobra.Command {
 }
 
 // printStack prints a stack of policies from the bottom up.
-func printStack(w io.Writer, p *client.PolicyStack) error {
+func printStack(w io.Writer, p client.PolicyStack) error {
 	var b strings.Builder
 	whose := "the jobs of tenant " + cell(p.Tenant)
 	if p.Tenant == "" {

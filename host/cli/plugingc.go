@@ -41,18 +41,11 @@ func newPluginGC(s Streams) *cobra.Command {
 			"needs any more. For operators.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.PluginsCollected, error) {
+				return c.CollectPlugins(ctx)
+			}, func(w io.Writer, gone client.PluginsCollected) error {
+				_, err := fmt.Fprintf(w, "%d modules removed, %s\n", gone.Modules, bytesText(gone.Bytes))
 				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				gone, err := c.CollectPlugins(ctx)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, gone, func(w io.Writer) error {
-					_, err := fmt.Fprintf(w, "%d modules removed, %s\n", gone.Modules, bytesText(gone.Bytes))
-					return err
-				})
 			})
 		},
 	}

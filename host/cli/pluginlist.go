@@ -30,16 +30,9 @@ func newPluginList(s Streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := c.Plugins(ctx, name)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, list, func(w io.Writer) error { return pluginTable(w, list) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.PluginVersion, error) {
+				return c.Plugins(ctx, name)
+			}, pluginTable)
 		},
 	}
 	r.addFlags(cmd)

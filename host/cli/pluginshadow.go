@@ -40,23 +40,16 @@ func newShadowStart(s Streams) *cobra.Command {
 			"  poise plugin shadow report",
 		Args: named("plugin", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
 			spec.Plugin = args[0]
 			var err error
 			if spec.Params, err = pairs(params); err != nil {
 				return err
 			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				v, err := c.StartShadow(ctx, cluster, spec)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, v, func(w io.Writer) error {
-					_, err := fmt.Fprintf(w, "shadow %s: %s %s\n", shadowOwner(&v), cell(v.Plugin+"@"+v.Version), shortDigest(v.Digest))
-					return err
-				})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) (client.Shadow, error) {
+				return c.StartShadow(ctx, cluster, spec)
+			}, func(w io.Writer, v client.Shadow) error {
+				_, err := fmt.Fprintf(w, "shadow %s: %s %s\n", shadowOwner(&v), cell(v.Plugin+"@"+v.Version), shortDigest(v.Digest))
+				return err
 			})
 		},
 		ValidArgsFunction: r.complete(1, pluginNames),

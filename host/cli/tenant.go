@@ -44,31 +44,24 @@ func newTenantCreate(s Streams, r *remote) *cobra.Command {
 	return cmd
 }
 
+func tenantTable(w io.Writer, list []client.Tenant) error {
+	t := rows{{"NAME", "BUILT-IN"}}
+	for i := range list {
+		builtIn := ""
+		if list[i].BuiltIn {
+			builtIn = "yes"
+		}
+		t.add(list[i].Name, builtIn)
+	}
+	return t.write(w, "tenants")
+}
+
 func newTenantList(s Streams, r *remote) *cobra.Command {
 	var o output
 	cmd := &cobra.Command{
 		Use: "list [flags]", Short: "List tenants by name", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := c.Tenants(ctx)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, list, func(w io.Writer) error {
-					t := rows{{"NAME", "BUILT-IN"}}
-					for i := range list {
-						builtIn := ""
-						if list[i].BuiltIn {
-							builtIn = "yes"
-						}
-						t.add(list[i].Name, builtIn)
-					}
-					return t.write(w, "tenants")
-				})
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.Tenant, error) { return c.Tenants(ctx) }, tenantTable)
 		},
 	}
 	o.addFlag(cmd)

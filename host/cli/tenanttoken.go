@@ -75,19 +75,11 @@ func newTokenList(s Streams, r *remote) *cobra.Command {
 		Use: "list [TENANT] [flags]", Short: "List tokens without their secrets, the oldest first", Args: oneTenant,
 		ValidArgsFunction: r.complete(1, tenantNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
 			if len(args) > 0 {
 				r.tenant = args[0]
 			}
-			return r.call(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := c.Tokens(ctx)
-				if err != nil {
-					return err
-				}
-				return o.print(s.Out, list, func(w io.Writer) error { return tokenTable(w, list, time.Now()) })
-			})
+			return showAnswer(cmd, s, r, o, func(ctx context.Context, c *client.Client) ([]client.Token, error) { return c.Tokens(ctx) },
+				func(w io.Writer, list []client.Token) error { return tokenTable(w, list, time.Now()) })
 		},
 	}
 	o.addFlag(cmd)
