@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,18 @@ func clusterOf(node string) string {
 	return cluster
 }
 
+// adopting are the jobs of records that are not taken over yet: those that were placed
+// in a cluster that is not read yet, and those that come after them.
+type adopting struct {
+	placed  map[string]*homeJob // by placement
+	after   []*homeJob
+	awaited map[poise.JobID]*homeJob // all of them
+}
+
+func newAdopting() adopting {
+	return adopting{placed: map[string]*homeJob{}, awaited: map[poise.JobID]*homeJob{}}
+}
+
 // takeJobs takes over the jobs of records that this history does not know. One that
 // was placed is taken over when its cluster was read.
 func (d *Daemon) takeJobs(ctx context.Context, records []kube.Record) error {
@@ -27,9 +40,9 @@ func (d *Daemon) takeJobs(ctx context.Context, records []kube.Record) error {
 	if err != nil {
 		return err
 	}
-	c, left := d.core, map[poise.JobID]*homeJob{}
+	c, all, left := d.core, map[poise.JobID]*homeJob{}, map[poise.JobID]bool{}
 	for _, r := range jobs {
-		c.mirror.jobs[r.ID] = homed{key: r.Key}
+		all[r.ID], c.mirror.jobs[r.ID] = r, homed{key: r.Key}
 		row, err := d.store.Job(ctx, string(r.ID))
 		switch known := err == nil; {
 		case err != nil && poise.KindOf(err) != poise.NotFound:
@@ -40,12 +53,12 @@ func (d *Daemon) takeJobs(ctx context.Context, records []kube.Record) error {
 		case r.Ended > 0:
 			c.takeEnded(r)
 		default:
-			left[r.ID] = r
+			left[r.ID] = true
 		}
 	}
 	for _, r := range jobs {
-		if left[r.ID] != nil {
-			if err := d.takeJob(r, left); err != nil {
+		if left[r.ID] {
+			if err := d.takeJob(r, all, left); err != nil {
 				return err
 			}
 		}
@@ -61,19 +74,19 @@ func final(state string) bool {
 // takeEnded takes over what became of a job.
 func (c *core) takeEnded(r *homeJob) {
 	c.mirror.ended = append(c.mirror.ended, endedRecord{r.ID, r.Ended})
-	var s Spec
-	if err := json.Unmarshal(r.Spec, &s); err != nil {
+	if err := json.Unmarshal(r.Spec, &r.spec); err != nil {
 		c.log.Error("a job that has ended is not taken over", "job", string(r.ID), "error", err)
 		return
 	}
-	row := r.row(&s, c.loop.State().Index())
+	row := r.row(c.loop.State().Index())
 	row.State, row.Changed = r.State, int64(r.Ended)
 	c.batch.Jobs = append(c.batch.Jobs, row)
-	c.takeKey(r, &s)
+	c.takeKey(r)
 }
 
 // row gives the row of a job that is taken over, waiting.
-func (r *homeJob) row(s *Spec, index uint64) store.JobRow {
+func (r *homeJob) row(index uint64) store.JobRow {
+	s := &r.spec
 	return store.JobRow{
 		ID: string(r.ID), Name: s.Job.Name, Tenant: string(s.Job.Tenant), State: stateWaiting, Reason: r.Reason, Node: r.Node,
 		Seq: int64(index), Submitted: int64(r.Submitted), Changed: int64(r.Submitted), Body: r.Spec, ExitCode: r.ExitCode, Signal: r.Signal,
@@ -81,85 +94,109 @@ func (r *homeJob) row(s *Spec, index uint64) store.JobRow {
 	}
 }
 
-func (c *core) takeKey(r *homeJob, s *Spec) {
+func (c *core) takeKey(r *homeJob) {
 	if r.Key != nil {
 		c.batch.Keys = append(c.batch.Keys, store.KeyRow{
-			Key: r.Key.Key, Tenant: string(s.Job.Tenant), Job: string(r.ID), Hash: r.Key.Hash, At: int64(r.Key.At),
+			Key: r.Key.Key, Tenant: string(r.spec.Job.Tenant), Job: string(r.ID), Hash: r.Key.Hash, At: int64(r.Key.At),
 		})
 	}
 }
 
 // takeJob takes over a job that has not ended, after those that it comes after.
-func (d *Daemon) takeJob(r *homeJob, left map[poise.JobID]*homeJob) error {
-	c := d.core
+func (d *Daemon) takeJob(r *homeJob, all map[poise.JobID]*homeJob, left map[poise.JobID]bool) error {
 	delete(left, r.ID)
-	var s Spec
-	if err := json.Unmarshal(r.Spec, &s); err != nil {
+	c := d.core
+	if err := json.Unmarshal(r.Spec, &r.spec); err != nil {
 		return &poise.Error{Kind: poise.Internal, Op: fmt.Sprintf("take over job %q", r.ID), Err: err}
 	}
-	if err := c.knowTenant(s.Job.Tenant); err != nil {
+	if err := c.knowTenant(r.spec.Job.Tenant); err != nil {
 		return err
 	}
-	c.takeKey(r, &s)
-	s.Job.After = nil
+	c.takeKey(r)
+	unmet, waits := "", false
+	r.spec.Job.After = nil
 	for _, id := range r.After {
-		if other := left[id]; other != nil {
-			if err := d.takeJob(other, left); err != nil {
+		if left[id] {
+			if err := d.takeJob(all[id], all, left); err != nil {
 				return err
 			}
 		}
-		if c.jobs[id] != nil {
-			s.Job.After = append(s.Job.After, id)
+		switch other := all[id]; {
+		case c.jobs[id] != nil, c.adopting.awaited[id] != nil:
+			r.spec.Job.After = append(r.spec.Job.After, id)
+			waits = waits || c.jobs[id] == nil
+		case other != nil: // it has ended, and the record of this one does not say so yet
+			unmet = cmp.Or(unmet, r.spec.unmet(id, string(id), other.State))
 		}
 	}
-	if r.Placement == nil {
-		return c.adopt(r, &s, "")
-	}
-	if d.kube(clusterOf(r.Node)) != nil {
-		row := r.row(&s, c.loop.State().Index())
-		row.State, row.Reason = r.State, r.notRead()
-		c.batch.Jobs = append(c.batch.Jobs, row)
-		c.adopting[r.Placement.ID] = r
+	switch {
+	case r.Placement != nil && d.kube(clusterOf(r.Node)) != nil:
+		c.adopting.placed[r.Placement.ID] = r
+		c.await(r)
+		return nil
+	case r.Placement != nil:
+		return c.adoptLost(r)
+	case waits:
+		c.adopting.after = append(c.adopting.after, r)
+		c.await(r)
 		return nil
 	}
-	return c.adoptLost(r, &s)
+	err := c.adopt(r, "")
+	if err == nil && unmet != "" {
+		c.end(c.jobs[r.ID], stateWithdrawn, nil, unmet)
+	}
+	return err
+}
+
+// await has a job in the history that is taken over later.
+func (c *core) await(r *homeJob) {
+	c.adopting.awaited[r.ID] = r
+	row := r.row(c.loop.State().Index())
+	row.State, row.Reason = r.State, r.notRead()
+	c.batch.Jobs = append(c.batch.Jobs, row)
 }
 
 // notRead says why a job is not taken over yet.
 func (r *homeJob) notRead() string {
+	if r.Placement == nil {
+		return fmt.Sprintf("it comes after job %s, which another replica has placed in a cluster that is not read yet", r.spec.Job.After[0])
+	}
 	return fmt.Sprintf("the cluster of node %s, where it was placed, is not read yet", r.Node)
 }
 
-// notYet says why a job that was placed by another replica is not known yet, "" where
-// it is, or is none.
-func (c *core) notYet(id poise.JobID) string {
-	for _, r := range c.adopting {
-		if r.ID == id {
-			return r.notRead()
-		}
-	}
-	return ""
-}
-
 // adopt makes a job of a record known, waiting or on its node.
-func (c *core) adopt(r *homeJob, s *Spec, node string) error {
+func (c *core) adopt(r *homeJob, node string) error {
+	delete(c.adopting.awaited, r.ID)
+	s := &r.spec
 	body := poise.JobAdopted{Job: s.Job, Since: r.Submitted, Failures: r.Failures, Node: node, Started: r.Started}
 	if err := c.event(body); err != nil {
 		return err
 	}
-	live := &liveJob{spec: *s, row: r.row(s, c.loop.State().Index())}
+	live := &liveJob{spec: *s, row: r.row(c.loop.State().Index())}
 	live.row.Reason, live.row.Node = "", ""
 	c.jobs[r.ID] = live
 	if node == "" {
 		live.row.Reason = c.waitsFor(live)
 		c.keep(live)
-		return nil
+		return c.adoptNext()
 	}
 	live.row.State, live.row.Node = r.State, node
 	if stopped(r.Reason) {
 		live.stop, live.row.Reason = r.Reason, r.Reason
 	}
 	c.stands(live, r.Placement, r.State)
+	return c.adoptNext()
+}
+
+// adoptNext takes over the jobs that come after others which are known by now.
+func (c *core) adoptNext() error {
+	for i, r := range c.adopting.after {
+		if slices.ContainsFunc(r.spec.Job.After, func(id poise.JobID) bool { return c.adopting.awaited[id] != nil }) {
+			continue
+		}
+		c.adopting.after = slices.Delete(slices.Clone(c.adopting.after), i, i+1)
+		return c.adopt(r, "") // which looks again
+	}
 	return nil
 }
 
@@ -175,13 +212,14 @@ func (c *core) stands(live *liveJob, p *homePlace, state string) {
 }
 
 // adoptLost takes over a job whose node is gone: if it ran there, its task is lost.
-func (c *core) adoptLost(r *homeJob, s *Spec) error {
+func (c *core) adoptLost(r *homeJob) error {
+	s := &r.spec
 	began, reason := r.State == stateRunning, fmt.Sprintf("its node %s is gone", r.Node)
 	again := s.Job.Retry != nil && r.Failures < s.Job.Retry.Limit
 	if began && again {
 		r.Failures++
 	}
-	if err := c.adopt(r, s, ""); err != nil {
+	if err := c.adopt(r, ""); err != nil {
 		return err
 	}
 	if live := c.jobs[r.ID]; stopped(r.Reason) {
@@ -193,26 +231,21 @@ func (c *core) adoptLost(r *homeJob, s *Spec) error {
 }
 
 // adoptHere takes over the jobs that were placed on the nodes of a cluster that has
-// been read now.
-func (c *core) adoptHere(k *kubeCluster) (failed error) {
-	for _, placement := range slices.Sorted(maps.Keys(c.adopting)) {
-		r := c.adopting[placement]
-		if clusterOf(r.Node) != k.name {
+// been read now, or that has left, and is nil.
+func (c *core) adoptHere(cluster string, k *kubeCluster) (failed error) {
+	for _, placement := range slices.Sorted(maps.Keys(c.adopting.placed)) {
+		r := c.adopting.placed[placement]
+		if clusterOf(r.Node) != cluster {
 			continue
 		}
-		delete(c.adopting, placement)
-		var s Spec
-		if err := json.Unmarshal(r.Spec, &s); err != nil {
-			failed = err
-			continue
-		}
+		delete(c.adopting.placed, placement)
 		if _, there := c.loop.State().Row(r.Node); !there {
-			if err := c.adoptLost(r, &s); err != nil {
+			if err := c.adoptLost(r); err != nil {
 				failed = err
 			}
 			continue
 		}
-		if err := c.adopt(r, &s, r.Node); err != nil {
+		if err := c.adopt(r, r.Node); err != nil {
 			failed = err
 			continue
 		}

@@ -137,6 +137,9 @@ func (d *Daemon) LeaveCluster(ctx context.Context, name string) error {
 				return err
 			}
 			c.dropPods(name)
+			if err := c.adoptHere(name, nil); err != nil {
+				return err
+			}
 			if err := c.spacesOf(name, nil); err != nil {
 				return err
 			}

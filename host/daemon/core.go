@@ -78,9 +78,9 @@ type core struct {
 	engines       func(cluster string) binder
 	board         *board
 
-	home     *home               // nil: there is no other replica
-	mirror   *mirror             // of what is at home; nil likewise
-	adopting map[string]*homeJob // by placement: to be taken over once their cluster was read
+	home     *home   // nil: there is no other replica
+	mirror   *mirror // of what is at home; nil likewise
+	adopting adopting
 }
 
 // liveJob is what the daemon knows of a job that waits or runs, beside the state.

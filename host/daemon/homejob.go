@@ -31,6 +31,8 @@ type homeJob struct {
 	Key           *homeKey    `json:",omitempty"`
 	Group, Called string      `json:",omitempty"` // id and name of its array or gang
 	ID            poise.JobID `json:"-"`
+
+	spec Spec // what Spec says
 }
 
 // homePlace is where a job was placed.

@@ -58,7 +58,7 @@ func (d *Daemon) openKube(name string, spec client.Kubernetes) (*kubeCluster, er
 		o.Kubeconfig = text
 	}
 	if d.home != nil {
-		o.Guard = d.home
+		o.Guard = d.home.keeper // as what it is: it knows its own Lease
 	}
 	c, err := kube.New(o)
 	if err != nil {

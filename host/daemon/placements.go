@@ -175,7 +175,7 @@ func (c *core) leavePlace(live *liveJob, state string) {
 // status takes in what an engine says of a task.
 func (c *core) status(from binder, s engine.Status) {
 	live := c.placed(s.Placement)
-	if live == nil && c.adopting[s.Placement] != nil {
+	if live == nil && c.adopting.placed[s.Placement] != nil {
 		return // it is asked for when the job is taken over
 	}
 	if live == nil {
@@ -291,8 +291,8 @@ func (c *core) cancel(id poise.JobID, answer func(error)) {
 		return
 	}
 	live := c.jobs[id]
-	if why := c.notYet(id); live == nil && why != "" {
-		answer(&poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("cancel job %q", id), Detail: why})
+	if r := c.adopting.awaited[id]; r != nil {
+		answer(&poise.Error{Kind: poise.Unavailable, Op: fmt.Sprintf("cancel job %q", id), Detail: r.notRead()})
 		return
 	}
 	if live == nil {

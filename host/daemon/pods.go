@@ -81,7 +81,7 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 	for i := range all.Occupants {
 		note(c.podOccupies(&kube.PodOccupies{Occupant: all.Occupants[i]}))
 	}
-	note(c.adoptHere(k))
+	note(c.adoptHere(k.name, k))
 	for i := range all.Bound {
 		b := &all.Bound[i]
 		waits[b.Job.ID] = true

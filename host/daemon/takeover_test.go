@@ -177,8 +177,8 @@ func TestTakeOver(t *testing.T) {
 	a.kubes.mu.Unlock()
 	a.tell(kube.Synced{Nodes: []poise.Node{roomy("a"), roomy("b")}})
 
-	specs := []client.JobSpec{inImage("runs", "3"), inImage("ran", "3"), inImage("ends", "1"), inImage("waits", "100"), inImage("next", "1")}
-	specs[4].After = []string{"waits"}
+	specs := []client.JobSpec{inImage("runs", "3"), inImage("ran", "3"), inImage("ends", "1"), inImage("waits", "100"), inImage("next", "1"), inImage("follows", "1")}
+	specs[4].After, specs[5].AfterAny = []string{"waits"}, []string{"ran"}
 	jobs, err := a.Submit(ctx, "t", specs, "key")
 	must(err)
 	for _, i := range []int{0, 1, 2} {
@@ -194,7 +194,7 @@ func TestTakeOver(t *testing.T) {
 	runs, ran := reaches(t, a.Daemon, jobs[0].ID, client.Running), reaches(t, a.Daemon, jobs[1].ID, client.Running)
 	eventually(t, "all at home", func() bool {
 		names := strings.Join(c.names(), "\n")
-		return strings.Contains(names, "job "+more[0].ID) && strings.Count(names, "job ") == 6
+		return strings.Contains(names, "job "+more[0].ID) && strings.Count(names, "job ") == 7
 	})
 
 	b := leads(t, c, folder(t)) // a neither knows nor has ended
@@ -211,7 +211,7 @@ func TestTakeOver(t *testing.T) {
 	if share, err := b.Share(ctx, "t"); err != nil || share.Weight != 3 || len(share.Quotas) != 1 {
 		t.Errorf("share %+v, %v", share, err)
 	}
-	for i, want := range []client.JobState{client.Running, client.Running, client.Failed, client.Waiting, client.Waiting} {
+	for i, want := range []client.JobState{client.Running, client.Running, client.Failed, client.Waiting, client.Waiting, client.Waiting} {
 		if j, err := b.Job(ctx, "t", jobs[i].ID); err != nil || j.State != want || !j.Submitted.Equal(jobs[i].Submitted) {
 			t.Errorf("%s: %+v, %v", specs[i].Name, j, err)
 		}
@@ -237,11 +237,12 @@ func TestTakeOver(t *testing.T) {
 	if j := reaches(t, b.Daemon, gone.ID, client.Lost); !strings.Contains(j.Detail, "its node "+gone.Node+" is gone") {
 		t.Errorf("%+v", j)
 	}
-	eventually(t, "bind", func() bool { return len(b.hook.bound()) > 0 })
-	if got := b.hook.bound(); len(got) != 1 || got[0] != here.Placement {
+	eventually(t, "both bound", func() bool { return len(b.hook.bound()) == 2 })
+	if got := b.hook.bound(); len(got) != 2 || got[0] != here.Placement {
 		t.Errorf("binds %v, expected that of %s again", got, here.Placement)
 	}
-	if got := idle(t, b.Daemon, node); got != "1" {
+	reaches(t, b.Daemon, jobs[5].ID, client.Running) // it came after the one that is lost
+	if got := idle(t, b.Daemon, node); got != "0" {
 		t.Errorf("idle %s", got)
 	}
 

@@ -1,0 +1,253 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poise-sched/poise/test/kube/cluster"
+)
+
+// fenced puts the fence of the examples into force, which refuses what a replica sends
+// that was replaced.
+func (f *fleet) fenced() {
+	f.t.Helper()
+	objects, err := dynamic.NewForConfig(f.plane.Client(cluster.Admin))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for name, o := range objectsOf(f.t, []string{"fence.yaml"}) {
+		kind, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+		if _, err := objects.Resource(kind).Apply(f.t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+			f.t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// replica starts a daemon on a data directory of its own that is at home in the plane.
+// Whether it leads or stands by, it answers.
+func (f *fleet) replica(lease string) *program {
+	f.t.Helper()
+	name, err := binary()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	dir := f.t.TempDir()
+	p := &program{t: f.t, name: name, dir: dir, cmd: exec.Command(name, "serve", "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--engine.kind", "sim",
+		"--queue.retry-base", "50ms", "--cluster.home", "poise", "--cluster.home-kubeconfig", f.plane.Kubeconfig(cluster.Admin), "--cluster.home-lease", lease)}
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	if err := p.cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() {
+		p.kill()
+		if f.t.Failed() {
+			f.t.Logf("the replica of %s said:\n%s", dir, p.said())
+		}
+	})
+	eventually(f.t, "the replica answers", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "poise.sock"))
+		return err == nil
+	})
+	return p
+}
+
+// leads waits until a replica leads.
+func (p *program) leads() {
+	p.t.Helper()
+	eventually(p.t, "it leads", func() bool {
+		_, err := p.try("cluster", "list")
+		return err == nil
+	})
+}
+
+// bindings follows all pods and finds what must never be: a pod on two nodes, and more
+// on a node than it has.
+type bindings struct {
+	t    *testing.T
+	stop context.CancelFunc
+	done chan struct{}
+	on   map[types.UID]string
+}
+
+func (f *fleet) bindings(ctx context.Context) *bindings {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	b := &bindings{t: f.t, stop: cancel, done: make(chan struct{}), on: map[types.UID]string{}}
+	w, err := f.api.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	live := map[types.UID]*v1.Pod{}
+	go func() {
+		defer close(b.done)
+		for e := range w.ResultChan() {
+			p, ok := e.Object.(*v1.Pod)
+			if !ok {
+				continue
+			}
+			if was := b.on[p.UID]; p.Spec.NodeName != "" && was != p.Spec.NodeName {
+				if was != "" {
+					f.t.Errorf("%s/%s is on %s and was on %s", p.Namespace, p.Name, p.Spec.NodeName, was)
+				}
+				b.on[p.UID] = p.Spec.NodeName
+			}
+			if live[p.UID] = p; e.Type == "DELETED" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
+				delete(live, p.UID)
+			}
+			held := map[string]*resource.Quantity{}
+			for _, p := range live {
+				if p.Spec.NodeName == "" {
+					continue
+				}
+				if held[p.Spec.NodeName] == nil {
+					held[p.Spec.NodeName] = &resource.Quantity{}
+				}
+				held[p.Spec.NodeName].Add(*p.Spec.Containers[0].Resources.Requests.Cpu())
+			}
+			for node, q := range held {
+				if q.CmpInt64(4) > 0 {
+					f.t.Errorf("%s has 4 cpu, and %s are taken", node, q)
+				}
+			}
+		}
+	}()
+	f.t.Cleanup(b.end)
+	return b
+}
+
+// end stops following and gives where the pods are.
+func (b *bindings) end() {
+	b.stop()
+	<-b.done
+}
+
+// A second replica takes over from one that stands still past its lease, with all that
+// was acknowledged; the first wakes up and ends. No pod is bound twice, no node is
+// filled beyond what it has, no job is lost or run twice.
+func TestTakeOver(t *testing.T) {
+	f := newFleet(t, "n1", "n2", "n3", "n4")
+	for _, space := range []string{"poise", "red", "blue"} {
+		f.space(space)
+	}
+	f.fenced()
+	seen := f.bindings(t.Context())
+	a := f.replica("4s")
+	a.leads()
+	b := f.replica("4s")
+	if out, err := b.try("job", "list"); err == nil || !strings.Contains(out, "this replica stands by, and ") {
+		t.Errorf("%v %s", err, out)
+	}
+	if code := a.cmd.ProcessState; code != nil {
+		t.Fatalf("the first replica ended: %v", code)
+	}
+	a.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
+	a.poise("tenant", "create", "red")
+	a.poise("tenant", "quota", "red", "--set", "cpu=limit:12", "--weight", "3")
+	plugin := filepath.Join("..", "..", "..", "plugins", "binpack", "binpack.wasm")
+	a.poise("plugin", "push", plugin, "--tenant", "red")
+	a.poise("plugin", "activate", "binpack", "--tenant", "red")
+	token := a.poise("tenant", "token", "create", "red", "--role", "submitter", "--name", "ann")
+
+	a.submit("runs", "1")
+	a.is("runs", "running")
+	a.submit("ends", "1", "run-for=100ms", "exit-code=3")
+	a.is("ends", "failed")
+	f.create("blue", "before", "1")
+	f.runs("blue", "before")
+	// More than there is room for, some of it on the way when the lead stands still.
+	for i := range 16 {
+		f.create("red", fmt.Sprint("r", i), "500m")
+		f.create("blue", fmt.Sprint("b", i), "500m")
+		if i == 8 {
+			a.poise("job", "submit", "--name", "waits", "--image", "none", "--cpu", "1", "--after-any", "runs")
+			if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stopped := time.Now()
+	b.leads()
+	t.Logf("took over %v after the lead stood still, of a lease of 4s", time.Since(stopped).Round(time.Millisecond))
+	if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.cmd.Wait(); err == nil || a.cmd.ProcessState.ExitCode() != 5 {
+		t.Errorf("the one that was replaced ended with %v, expected exit code 5", err)
+	}
+	if !strings.Contains(a.said(), "this replica does not any more") {
+		t.Errorf("it said\n%s", a.said())
+	}
+	if out := b.is("runs", "running"); !strings.Contains(out, "north/n") {
+		t.Errorf("%s", out)
+	}
+	b.is("ends", "failed")
+	b.is("waits", "waiting")
+	if out := b.poise("plugin", "list", "--tenant", "red"); !strings.Contains(out, "binpack") || !strings.Contains(out, "active") {
+		t.Errorf("%s", out)
+	}
+	if out := b.poise("tenant", "quota", "red"); !strings.Contains(out, "12") {
+		t.Errorf("%s", out)
+	}
+	if fields := strings.Fields(token); len(fields) == 0 {
+		t.Errorf("token: %q", token)
+	}
+	bound := func() int {
+		n := 0
+		for _, space := range []string{"red", "blue"} {
+			list, err := f.api.CoreV1().Pods(space).List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range list.Items {
+				if p := &list.Items[i]; p.Spec.NodeName != "" {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	// 16 cpu less those of runs and before: 28 of half a cpu.
+	eventually(t, "the nodes are full", func() bool { return bound() == 29 })
+	if pods := f.jobPods(); len(pods) != 2 {
+		t.Errorf("%d pods of jobs, expected one each for runs and ends", len(pods))
+	}
+	for i := range 16 {
+		f.delete("red", fmt.Sprint("r", i))
+	}
+	b.poise("job", "cancel", "runs")
+	b.is("waits", "running")
+	if out := b.poise("job", "list", "--tenant", "blue"); strings.Count(out, "running") != 17 {
+		t.Errorf("expected that blue has 17 that run:\n%s", out)
+	}
+	seen.end()
+	if len(maps.Clone(seen.on)) == 0 {
+		t.Error("no bind was seen")
+	}
+	// The one that leads ends in order: the next need not wait for the lease.
+	c := f.replica("4s")
+	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Wait(); err != nil {
+		t.Errorf("%v", err)
+	}
+	c.leads()
+	if out := c.is("waits", "running"); !strings.Contains(out, "north/n") {
+		t.Errorf("%s", out)
+	}
+}
