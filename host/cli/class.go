@@ -61,10 +61,11 @@ func (o *classOptions) check() error {
 	switch {
 	case o.nodes == "":
 		return usagef("--nodes: not given, expected a fleet file")
-	case o.output != "table" && o.output != "json":
-		return usagef("--output %q: expected table, json", o.output)
 	case o.math && o.output != "table":
 		return usagef("--math: it prints text, expected --output table")
+	}
+	if err := oneOf("output", o.output, "table", "json"); err != nil {
+		return err
 	}
 	if len(o.features) > 0 {
 		o.settings.Features = o.features

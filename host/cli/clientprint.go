@@ -23,6 +23,14 @@ import (
 	"github.com/poise-sched/poise/host/resource"
 )
 
+// oneOf refuses a value that a flag does not have.
+func oneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usagef("--%s %q: expected %s", flag, value, strings.Join(allowed, ", "))
+}
+
 // output is the form in which a command prints.
 type output string
 

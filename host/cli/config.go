@@ -62,15 +62,6 @@ func configCommand(s Streams, run func(Streams, *configOptions) error, cmd *cobr
 	return cmd
 }
 
-// outputs are the values of --output.
-func (o *configOptions) outputs() error {
-	switch o.output {
-	case "table", "json", "yaml":
-		return nil
-	}
-	return usagef("--output %q: expected table, json, yaml", o.output)
-}
-
 // checked is what config check prints in JSON and YAML.
 type checked struct {
 	OK       bool      `json:"ok" yaml:"ok"`
@@ -87,7 +78,7 @@ type problem struct {
 
 // checkConfig does what config check says.
 func checkConfig(s Streams, o *configOptions) error {
-	if err := o.outputs(); err != nil {
+	if err := oneOf("output", o.output, "table", "json", "yaml"); err != nil {
 		return err
 	}
 	loaded, err := config.Load(o.source)
@@ -133,7 +124,7 @@ type shown struct {
 
 // showConfig does what config show says.
 func showConfig(s Streams, o *configOptions) error {
-	if err := o.outputs(); err != nil {
+	if err := oneOf("output", o.output, "table", "json", "yaml"); err != nil {
 		return err
 	}
 	loaded, err := config.Load(o.source)

@@ -116,7 +116,7 @@ func newPluginDeactivate(s Streams) *cobra.Command {
 // standFlags adds what says how a plugin stands on what is under it.
 func standFlags(cmd *cobra.Command, params *[]string, weight *float64, onFailure *string) {
 	f := cmd.Flags()
-	f.StringArrayVar(params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
+	paramFlag(f, params)
 	f.Float64Var(weight, "weight", 0, "weight of its loss beside that of what is under it; 0 puts it in its place")
 	f.StringVar(onFailure, "on-failure", "", "while it fails: fallback, reject or last-good (default reject if it filters, else fallback)")
 	// It fails for a flag that is not there, and this one is.

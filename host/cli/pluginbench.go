@@ -40,7 +40,7 @@ func newPluginBench(s Streams) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
+	paramFlag(f, &o.params)
 	f.StringVarP(&o.output, "output", "o", "table", "table or json")
 	return cmd
 }
@@ -88,8 +88,8 @@ const benchLongest = 1500 * time.Millisecond
 
 // benchPlugin does what plugin bench says, on fleets of these sizes.
 func benchPlugin(s Streams, o *pluginBenchOptions, sizes []int) error {
-	if o.output != "table" && o.output != "json" {
-		return usagef("--output %q: expected table, json", o.output)
+	if err := oneOf("output", o.output, "table", "json"); err != nil {
+		return err
 	}
 	params, err := pairs(o.params)
 	if err != nil {

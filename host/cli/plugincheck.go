@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/poise-sched/poise/abi/conformance"
 	"github.com/poise-sched/poise/host/poise"
@@ -39,7 +40,7 @@ func newPluginCheck(s Streams) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return checkPlugin(s, &o) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
+	paramFlag(f, &o.params)
 	f.BoolVar(&o.soak, "soak", false, "look for growth over 1,000,000 calls, not 10,000")
 	f.StringVarP(&o.output, "output", "o", "table", "table or json")
 	return cmd
@@ -69,8 +70,8 @@ type pluginVerdict struct {
 
 // checkPlugin does what plugin check says.
 func checkPlugin(s Streams, o *pluginCheckOptions) error {
-	if o.output != "table" && o.output != "json" {
-		return usagef("--output %q: expected table, json", o.output)
+	if err := oneOf("output", o.output, "table", "json"); err != nil {
+		return err
 	}
 	params, err := pairs(o.params)
 	if err != nil {
@@ -156,6 +157,11 @@ func (v *pluginVerdict) table(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Outcome, detail)
 	}
 	return w.Flush()
+}
+
+// paramFlag takes the parameters of a plugin.
+func paramFlag(f *pflag.FlagSet, params *[]string) {
+	f.StringArrayVar(params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
 }
 
 // pairs reads NAME=VALUE pairs.

@@ -72,8 +72,8 @@ type pluginLimit struct {
 
 // inspectPlugin does what plugin inspect says.
 func inspectPlugin(s Streams, o *pluginInspectOptions) error {
-	if o.output != "table" && o.output != "json" {
-		return usagef("--output %q: expected table, json", o.output)
+	if err := oneOf("output", o.output, "table", "json"); err != nil {
+		return err
 	}
 	w, err := openWorkshop(nil)
 	if err != nil {

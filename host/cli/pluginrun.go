@@ -50,7 +50,7 @@ func newPluginRun(s Streams) *cobra.Command {
 	f.StringVar(&o.name, "name", "", "name of the job in --jobs, where the file has several")
 	f.StringVar(&o.running, "running", "", "file of jobs that run already, each with its node")
 	f.StringVar(&o.workload, "workload", "", "file of jobs that the demand profile counts; default: those that run and the job")
-	f.StringArrayVar(&o.params, "param", nil, "NAME=VALUE: a parameter of the plugin; repeatable")
+	paramFlag(f, &o.params)
 	f.Float64Var(&o.weight, "weight", 0, "add the plugin's loss with this weight to that of idle-balance-spread; 0 = in its place")
 	f.StringVarP(&o.output, "output", "o", "text", "text or json")
 	return cmd
@@ -67,10 +67,11 @@ func (o *pluginRunOptions) scene() (*scene, error) {
 		return nil, usagef("--jobs, --job: expected one of them, the job to place")
 	case o.job != "" && o.name != "":
 		return nil, usagef("--name: it picks a job from --jobs, expected no --job")
-	case o.output != "text" && o.output != "json":
-		return nil, usagef("--output %q: expected text, json", o.output)
 	case !(o.weight >= 0) || o.weight > 1e6:
 		return nil, usagef("--weight %v: expected 0 to 1e6", o.weight)
+	}
+	if err := oneOf("output", o.output, "text", "json"); err != nil {
+		return nil, err
 	}
 	sc := &scene{classes: true}
 	picked, err := o.pick()

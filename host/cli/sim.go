@@ -63,14 +63,6 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 
 // check refuses what no run can be made of, before any file is read.
 func (o *simOptions) check() error {
-	oneOf := func(flag, v string, allowed ...string) error {
-		for _, a := range allowed {
-			if v == a {
-				return nil
-			}
-		}
-		return usagef("--%s %q: expected %s", flag, v, strings.Join(allowed, ", "))
-	}
 	if o.nodes == "" {
 		return usagef("--nodes: not given, expected a fleet file")
 	}
