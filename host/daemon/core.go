@@ -91,9 +91,10 @@ type liveJob struct {
 	engine   binder             // of the placement
 	over     *atomic.Bool       // of the placement: it must not be bound any more
 	decision *poise.Decision
-	unbound  int    // binds in a row that failed
-	class    string // of the node, as of the placement
-	stop     string // why it is to end though it is placed, "" = it is not
+	unbound  int          // binds in a row that failed
+	class    string       // of the node, as of the placement
+	stop     string       // why it is to end though it is placed, "" = it is not
+	missed   func() error // takes in what became of its pod while it was placed, for when it waits again; nil = nothing
 }
 
 // planned is work that was planned on another goroutine, and by what.

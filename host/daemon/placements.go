@@ -148,6 +148,7 @@ func (c *core) giveUp(placement string, cause error) {
 		c.end(live, stateFailed, nil, live.stop)
 	default:
 		c.requeue(live, cause.Error())
+		c.resumePod(live)
 	}
 }
 

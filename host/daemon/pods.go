@@ -94,7 +94,7 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 		note(c.podWaits(k, &all.Waiting[i], all.Waiting[i].Created))
 	}
 	for _, j := range c.loop.State().All() {
-		if p := c.jobs[j.ID].spec.Job.Pod; p != nil && p.Cluster == k.name && j.Waiting() && !waits[j.ID] {
+		if p := c.jobs[j.ID].spec.Job.Pod; p != nil && p.Cluster == k.name && !waits[j.ID] {
 			note(c.podGone(j.ID))
 		}
 	}
@@ -136,8 +136,9 @@ func (c *core) vouch(k *kubeCluster) error {
 // has changed waits anew.
 func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits, since poise.Time) error {
 	live := c.jobs[p.Job.ID]
-	if live != nil && live.place.ID != "" {
-		return nil // its bind is under way
+	if live != nil && live.place.ID != "" { // its bind is under way
+		live.missed = func() error { return c.podWaits(k, p, since) }
+		return nil
 	}
 	if len(p.Refused) > 0 {
 		why := strings.Join(p.Refused, "; ")
@@ -217,8 +218,12 @@ func (c *core) podEnding(live *liveJob, ending bool) error {
 // podGone takes in that a pod is gone. Of a job that is placed the end comes with the
 // status of its placement.
 func (c *core) podGone(id poise.JobID) error {
-	if live := c.jobs[id]; live != nil && live.place.ID == "" {
+	switch live := c.jobs[id]; {
+	case live == nil:
+	case live.place.ID == "":
 		c.end(live, stateWithdrawn, nil, "its pod is gone")
+	default:
+		live.missed = func() error { return c.podGone(id) }
 	}
 	if c.loop.State().Occupant(string(id)) == nil {
 		return nil
@@ -247,7 +252,11 @@ func ofNodes(change kube.Change) bool {
 // podUnbound takes note that a pod could not be bound and never will be by this
 // placement.
 func (c *core) podUnbound(live *liveJob, cause error) {
-	if poise.KindOf(cause) == poise.NotFound {
+	switch {
+	case live.stop != "":
+		c.end(live, stateFailed, nil, live.stop)
+		return
+	case poise.KindOf(cause) == poise.NotFound:
 		c.end(live, stateWithdrawn, nil, "its pod is gone")
 		return
 	}
@@ -257,6 +266,18 @@ func (c *core) podUnbound(live *liveJob, cause error) {
 	c.leavePlace(live, stateLost)
 	live.row.State, live.row.Node, live.row.Reason = stateWaiting, "", cause.Error()
 	c.keep(live)
+	c.resumePod(live)
+}
+
+// resumePod takes in what became of the pod of a job that waits again.
+func (c *core) resumePod(live *liveJob) {
+	missed := live.missed
+	if live.missed = nil; missed == nil {
+		return
+	}
+	if err := missed(); err != nil {
+		c.log.Error("a change of a pod is not taken in", "pod", string(live.spec.Job.ID), "error", err)
+	}
 }
 
 // teller is an engine that can say on a pod why it waits, and on which node others make

@@ -133,7 +133,7 @@ func (l *Loop) helped(body poise.Body) queue.Causes {
 			help |= ofPod(l.state.Job(b.Placements[i].Job))
 		}
 		return help
-	case poise.SpaceSet, poise.JobEnding:
+	case poise.SpaceSet, poise.JobEnding, poise.JobAdopted:
 		return queue.Pods
 	case poise.NodeOccupied:
 		return queue.Pods | l.vacated(b.Occupant.ID)

@@ -44,6 +44,7 @@ type apiServer struct {
 	mute     bool     // a binding is taken and never answered
 	writes   []string // method and path
 	budgeted bool     // no eviction is allowed
+	deaf     bool     // watches hear of nothing
 }
 
 type event struct {
@@ -426,6 +427,9 @@ func (s *apiServer) watch(r *http.Request, resource string) (*http.Response, err
 				}
 			}
 			from = max(from, s.version)
+			if s.deaf {
+				events = nil
+			}
 			s.mu.Unlock()
 			if len(events) > 0 {
 				continue

@@ -44,6 +44,7 @@ func (c *Cluster) Follow(ctx context.Context, f func([]Change)) error {
 			}
 		})
 	}
+	running.Go(func() { c.findMade(ctx) })
 	synced := false
 	tick := time.NewTimer(lostAfter)
 	defer tick.Stop()

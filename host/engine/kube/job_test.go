@@ -116,6 +116,26 @@ func TestJobPodIsDeletedUnseen(t *testing.T) {
 	})
 }
 
+// A pod that came and went while nothing was watched is lost without anybody asking;
+// one that is late is waited for.
+func TestJobPodComesAndGoesUnseen(t *testing.T) {
+	play(t, two(), func(s *stage) {
+		s.saw(start)
+		s.api.set(func(a *apiServer) { a.deaf = true })
+		s.fine(s.cluster.Bind(s.Context(), imageJob("p1-j1")))
+		s.fine(s.cluster.Bind(s.Context(), imageJob("p2-j1")))
+		time.Sleep(time.Minute)
+		s.saw(nil, "p1-j1 starting 0", "p2-j1 starting 0")
+		s.api.remove(s.api.read("s/poise-p1-j1"))
+		time.Sleep(unseenAfter)
+		s.saw(nil, "p1-j1 lost 0 the pod was deleted")
+		s.api.set(func(a *apiServer) { a.deaf = false })
+		s.api.forget()
+		time.Sleep(time.Minute)
+		s.saw([]string{"bound u-poise-p2-j1 on north/n1 by p2-j1"})
+	})
+}
+
 func TestLogs(t *testing.T) {
 	play(t, two(), func(s *stage) {
 		read := func(o LogOptions) string {
