@@ -31,7 +31,7 @@ type gate struct {
 	mu      sync.Mutex
 	used    map[string]bool // by right, such as "create pods/binding"
 	refused map[string]bool
-	twice   bool // the next bind is sent twice, as a balancer does that lost an answer
+	twice   map[string]bool // the next use of these is sent twice, as a balancer does that lost an answer
 }
 
 func newGate(t *testing.T, to *rest.Config) *gate {
@@ -55,9 +55,10 @@ func newGate(t *testing.T, to *rest.Config) *gate {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	g.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		right := rightOf(r.Method, r.URL)
 		g.mu.Lock()
-		twice := g.twice && strings.HasSuffix(r.URL.Path, "/binding")
-		g.twice = g.twice && !twice
+		twice := g.twice[right]
+		delete(g.twice, right)
 		g.mu.Unlock()
 		if twice {
 			body, err := io.ReadAll(r.Body)
@@ -88,13 +89,16 @@ func (g *gate) note(right string, refused bool) {
 	}
 }
 
-// anew forgets what was seen.
-func (g *gate) anew(twice bool) {
+// anew forgets what was seen, and has the next use of some rights sent twice.
+func (g *gate) anew(twice ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.used)
 	clear(g.refused)
-	g.twice = twice
+	g.twice = map[string]bool{}
+	for _, right := range twice {
+		g.twice[right] = true
+	}
 }
 
 func (g *gate) hasRefused(right string) bool {
@@ -103,11 +107,15 @@ func (g *gate) hasRefused(right string) bool {
 	return g.refused[right]
 }
 
-// rightOf gives the right that a request to the core group takes.
+// rightOf gives the right that a request takes.
 func rightOf(method string, at *url.URL) string {
 	path, core := strings.CutPrefix(at.Path, "/api/v1/")
 	if !core {
-		return method + " " + at.Path
+		groups := strings.SplitN(at.Path, "/", 5) // "", apis, group, version, rest
+		if len(groups) < 5 {
+			return method + " " + at.Path
+		}
+		path = groups[4]
 	}
 	parts := strings.Split(path, "/")
 	if parts[0] == "namespaces" && len(parts) > 2 {
@@ -117,7 +125,7 @@ func rightOf(method string, at *url.URL) string {
 	if len(parts) > 2 {
 		what += "/" + parts[2]
 	}
-	verb := map[string]string{http.MethodPost: "create", http.MethodPatch: "patch"}[method]
+	verb := map[string]string{http.MethodPost: "create", http.MethodPatch: "patch", http.MethodPut: "update", http.MethodDelete: "delete"}[method]
 	switch {
 	case verb != "":
 	case method == http.MethodGet && len(parts) > 1:
@@ -132,10 +140,18 @@ func rightOf(method string, at *url.URL) string {
 	return verb + " " + what
 }
 
-// servePod starts a daemon as the Deployment does, with the configuration of the
+// servePod starts a daemon as the Deployment does and waits until it answers.
+func servePod(t *testing.T, dir string, g *gate, token string, more ...string) *program {
+	t.Helper()
+	p := launchPod(t, dir, g, token, more...)
+	p.answers()
+	return p
+}
+
+// launchPod starts a daemon as the Deployment does, with the configuration of the
 // manifests, in a file system where it finds a service account's token and the
 // address of the API server as in a pod.
-func servePod(t *testing.T, dir string, g *gate, token string, more ...string) *program {
+func launchPod(t *testing.T, dir string, g *gate, token string, more ...string) *program {
 	t.Helper()
 	name, err := binary()
 	if err != nil {
@@ -158,9 +174,9 @@ func servePod(t *testing.T, dir string, g *gate, token string, more ...string) *
 cp "$0"/token "$0"/ca.crt "$0"/namespace /run/secrets/kubernetes.io/serviceaccount && exec "$@"`
 	args := append([]string{
 		"-rm", "sh", "-c", pod, account,
-		name, "serve", "--file", filepath.Join(account, "poise.yaml"), "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--queue.retry-base", "50ms",
+		name, "serve", "--file", filepath.Join(account, "poise.yaml"), "--data-dir", dir, "--api.listen", "127.0.0.1:0", "--queue.retry-base", "50ms", "--cluster.home-lease", "3s",
 	}, more...)
 	cmd := exec.Command("unshare", args...)
 	cmd.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port)
-	return start(t, name, dir, cmd)
+	return launch(t, name, dir, cmd)
 }

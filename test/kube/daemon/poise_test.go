@@ -86,8 +86,17 @@ func serve(t *testing.T, dir string, more ...string) *program {
 	return start(t, name, dir, exec.Command(name, args...))
 }
 
-// start has a command serve on a data directory until the test ends.
+// start has a command serve on a data directory until the test ends, and waits until
+// it answers.
 func start(t *testing.T, name, dir string, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := launch(t, name, dir, cmd)
+	p.answers()
+	return p
+}
+
+// launch has a command serve on a data directory until the test ends.
+func launch(t *testing.T, name, dir string, cmd *exec.Cmd) *program {
 	t.Helper()
 	p := &program{t: t, name: name, dir: dir, cmd: cmd}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
@@ -100,11 +109,15 @@ func start(t *testing.T, name, dir string, cmd *exec.Cmd) *program {
 			t.Logf("the daemon said:\n%s", p.said())
 		}
 	})
-	eventually(t, "the daemon answers", func() bool {
+	return p
+}
+
+func (p *program) answers() {
+	p.t.Helper()
+	eventually(p.t, "the daemon answers", func() bool {
 		_, err := p.try("cluster", "list")
 		return err == nil
 	})
-	return p
 }
 
 func (p *program) kill() {

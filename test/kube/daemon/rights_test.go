@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"encoding/json"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -11,32 +13,44 @@ import (
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/poise-sched/poise/test/kube/cluster"
 )
 
-// rightsOf lists the rights that a role gives, such as "create pods/binding".
-func rightsOf(role *rbacv1.ClusterRole) []string {
-	var all []string
-	for _, r := range role.Rules {
+// grant is a right that a role gives.
+type grant struct {
+	right string // such as "create pods/binding"
+	group string
+	home  bool // in the home namespace alone
+}
+
+// grantsOf lists what rules give, by right.
+func grantsOf(rules []rbacv1.PolicyRule, home bool) []grant {
+	var all []grant
+	for _, r := range rules {
 		for _, what := range r.Resources {
 			for _, verb := range r.Verbs {
-				all = append(all, verb+" "+what)
+				all = append(all, grant{verb + " " + what, r.APIGroups[0], home})
 			}
 		}
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, func(a, b grant) int { return strings.Compare(a.right, b.right) })
 	return all
 }
 
-// rolePlane is a fleet under RBAC, and a gate before its API server.
+// rolePlane is a fleet under RBAC with the roles of the manifests, and a gate before its
+// API server. It has a pod that the daemon takes to be its own.
 type rolePlane struct {
 	*fleet
 	*gate
-	robot cluster.User
-	role  rbacv1.ClusterRole
-	token string
+	robot   cluster.User
+	cluster rbacv1.ClusterRole
+	home    rbacv1.Role
+	grants  []grant
+	token   string
 }
 
 func newRolePlane(t *testing.T) *rolePlane {
@@ -44,59 +58,115 @@ func newRolePlane(t *testing.T) *rolePlane {
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
 		t.Skipf("a file system as in a pod: unshare -rm: %v", err)
 	}
-	var binding rbacv1.ClusterRoleBinding
-	manifest(t, "clusterrolebinding.yaml", &binding)
 	var account v1.ServiceAccount
 	manifest(t, "serviceaccount.yaml", &account)
 	r := &rolePlane{robot: cluster.ServiceAccount(account.Namespace, account.Name)}
 	plane := cluster.ForTest(t, cluster.Config{RBAC: true, Users: []cluster.User{r.robot}})
 	r.fleet, r.gate = newFleetOn(t, plane, "n1", "n2"), newGate(t, plane.Client(cluster.Admin))
 	r.token = plane.Client(r.robot.Name).BearerToken
-	manifest(t, "clusterrole.yaml", &r.role)
-	if _, err := r.api.RbacV1().ClusterRoles().Create(t.Context(), &r.role, metav1.CreateOptions{}); err != nil {
+	manifest(t, "clusterrole.yaml", &r.cluster)
+	manifest(t, "role.yaml", &r.home)
+	r.grants = append(grantsOf(r.cluster.Rules, false), grantsOf(r.home.Rules, true)...)
+	for _, name := range []string{"poise", "red", "blue"} {
+		r.space(name)
+	}
+	r.apply("clusterrole.yaml", "clusterrolebinding.yaml", "role.yaml", "rolebinding.yaml", "fence.yaml")
+	name, err := os.Hostname()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.api.RbacV1().ClusterRoleBindings().Create(t.Context(), &binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	r.space("red")
-	r.space("blue")
+	r.create("poise", name, "1", func(p *v1.Pod) { p.Spec.SchedulerName = "none" })
 	return r
 }
 
-// but has the role give each of its rights but one, and waits until it does.
-func (r *rolePlane) but(right string) {
-	r.t.Helper()
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.role.Name}}
-	for _, one := range rightsOf(&r.role) {
-		verb, what, _ := strings.Cut(one, " ")
-		if one != right {
-			role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{what}, Verbs: []string{verb}})
+// apply applies manifests.
+func (f *fleet) apply(names ...string) {
+	f.t.Helper()
+	objects, err := dynamic.NewForConfig(f.plane.Client(cluster.Admin))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for name, o := range objectsOf(f.t, names) {
+		kind, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+		if _, err := objects.Resource(kind).Namespace(o.GetNamespace()).Apply(f.t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+			f.t.Fatalf("%s: %v", name, err)
 		}
-	}
-	if _, err := r.api.RbacV1().ClusterRoles().Update(r.t.Context(), role, metav1.UpdateOptions{}); err != nil {
-		r.t.Fatal(err)
-	}
-	for _, one := range rightsOf(&r.role) {
-		eventually(r.t, "the right to "+one, func() bool { return r.may(one) == (one != right) })
 	}
 }
 
-// may asks whether the service account has a right.
-func (r *rolePlane) may(right string) bool {
+// but has the roles give each of their rights but one, and waits until they do.
+func (r *rolePlane) but(without grant) {
 	r.t.Helper()
-	verb, what, _ := strings.Cut(right, " ")
+	rules := map[bool][]rbacv1.PolicyRule{}
+	for _, g := range r.grants {
+		if g != without {
+			verb, what, _ := strings.Cut(g.right, " ")
+			rules[g.home] = append(rules[g.home], rbacv1.PolicyRule{APIGroups: []string{g.group}, Resources: []string{what}, Verbs: []string{verb}})
+		}
+	}
+	all, home := r.cluster.DeepCopy(), r.home.DeepCopy()
+	all.Rules, home.Rules = rules[false], rules[true]
+	if _, err := r.api.RbacV1().ClusterRoles().Update(r.t.Context(), all, metav1.UpdateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := r.api.RbacV1().Roles(home.Namespace).Update(r.t.Context(), home, metav1.UpdateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.may(without)
+}
+
+// may waits until the service account has all rights but one.
+func (r *rolePlane) may(without grant) {
+	r.t.Helper()
+	for _, g := range r.grants {
+		eventually(r.t, "the right to "+g.right, func() bool { return r.can(g) == (g != without) })
+	}
+}
+
+// can asks whether the service account has a right.
+func (r *rolePlane) can(g grant) bool {
+	r.t.Helper()
+	verb, what, _ := strings.Cut(g.right, " ")
 	resource, sub, _ := strings.Cut(what, "/")
+	of := &authorizationv1.ResourceAttributes{Verb: verb, Group: g.group, Resource: resource, Subresource: sub}
+	if g.home {
+		of.Namespace = r.home.Namespace
+	}
 	answer, err := r.api.AuthorizationV1().SubjectAccessReviews().Create(r.t.Context(), &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: r.robot.Name, Groups: r.robot.Groups,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Subresource: sub},
-		},
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: r.robot.Name, Groups: r.robot.Groups, ResourceAttributes: of},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return answer.Status.Allowed
+}
+
+// age has the records of jobs that have ended say that they did so long ago.
+func (r *rolePlane) age() {
+	r.t.Helper()
+	jobs, err := r.api.BatchV1().Jobs(r.home.Namespace).List(r.t.Context(), metav1.ListOptions{LabelSelector: "poise.dev/record=job"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range jobs.Items {
+		j := &jobs.Items[i]
+		var body map[string]any
+		if err := json.Unmarshal([]byte(j.Annotations["poise.dev/job"]), &body); err != nil {
+			r.t.Fatal(err)
+		}
+		if body["Ended"] == nil {
+			continue
+		}
+		body["Submitted"], body["Ended"] = 1, 2
+		text, err := json.Marshal(body)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		j.Annotations["poise.dev/job"] = string(text)
+		if _, err := r.api.BatchV1().Jobs(r.home.Namespace).Update(r.t.Context(), j, metav1.UpdateOptions{}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 }
 
 func (r *rolePlane) gone(space, name string) bool {
@@ -112,15 +182,30 @@ func (r *rolePlane) unschedulable(space, name string) bool {
 	})
 }
 
-// With the ClusterRole of the manifests, and no other right, a daemon joins the
-// cluster it runs in by itself, places pods of two namespaces, says on one why it
-// waits and on one why it is not for Poise, and evicts one; every right is used, and none is missed.
+// keeps does what has the home write records of a tenant and of a job, as far as it gets.
+func (p *program) keeps(tenant string) {
+	for _, args := range [][]string{
+		{"tenant", "create", tenant},
+		{"tenant", "quota", tenant, "--weight", "2"},
+		{"tenant", "token", "create", tenant, "--role", "viewer", "--name", "t"},
+		{"job", "submit", "--name", tenant, "--image", "none", "--cpu", "100m", "--env", "kubelet.test/run-for=100ms", "--wait"},
+		{"tenant", "remove", tenant},
+	} {
+		if out, err := p.try(args...); err != nil {
+			p.t.Logf("poise %s: %v: %s", strings.Join(args, " "), err, out)
+			return
+		}
+	}
+}
+
+// With the roles of the manifests, and no other right, a daemon leads, joins the cluster
+// it runs in by itself, places pods of two namespaces, says on one why it waits and on one
+// why it is not for Poise, evicts one, and has at home what must survive it; every right is
+// used, and none is missed.
 func TestRightsSuffice(t *testing.T) {
 	r := newRolePlane(t)
-	for _, one := range rightsOf(&r.role) {
-		eventually(t, "the right to "+one, func() bool { return r.may(one) })
-	}
-	r.anew(true)
+	r.may(grant{})
+	r.anew("create pods/binding", "create configmaps", "create secrets", "create jobs")
 	dir := t.TempDir()
 	p := servePod(t, dir, r.gate, r.token)
 	r.create("red", "r", "1")
@@ -140,9 +225,14 @@ func TestRightsSuffice(t *testing.T) {
 	if out := p.poise("job", "logs", "batch"); !strings.HasPrefix(out, "done\n") {
 		t.Errorf("%q", out)
 	}
+	p.keeps("green")
+	if name, err := os.Hostname(); err != nil || r.pod("poise", name).Labels["poise.dev/leader"] != "true" {
+		t.Errorf("the pod of the one who leads has labels %v, %v", r.pod("poise", name).Labels, err)
+	}
 
 	// Started again it goes on, and uses the nodes that the configuration says now.
 	p.kill()
+	r.age()
 	p = servePod(t, dir, r.gate, r.token, "--cluster.in-cluster-nodes", "zone=east")
 	eventually(t, "only the node in the east", func() bool {
 		out := p.poise("node", "list")
@@ -156,57 +246,112 @@ func TestRightsSuffice(t *testing.T) {
 		t.Errorf("late is on %s", pod.Spec.NodeName)
 	}
 	p.kill()
+	if strings.Contains(p.said(), "no fence") {
+		t.Error("the cluster has no fence")
+	}
+	var granted []string
+	for _, g := range r.grants {
+		granted = append(granted, g.right)
+	}
+	slices.Sort(granted)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if used := slices.Sorted(maps.Keys(r.used)); !slices.Equal(used, rightsOf(&r.role)) {
-		t.Errorf("used    %q\ngranted %q", used, rightsOf(&r.role))
+	if used := slices.Sorted(maps.Keys(r.used)); !slices.Equal(used, granted) {
+		t.Errorf("used    %q\ngranted %q", used, granted)
 	}
 	if len(r.refused) > 0 {
 		t.Errorf("refused: %v", r.refused)
 	}
 }
 
-// No right is superfluous: without it, something fails.
+// No right is superfluous: without it, something is refused.
 func TestRightsAreNeeded(t *testing.T) {
 	r := newRolePlane(t)
-	for i, right := range rightsOf(&r.role) {
-		_, what, _ := strings.Cut(right, " ")
-		r.but(right)
-		r.anew(right == "get pods")
-		p := servePod(t, t.TempDir(), r.gate, r.token)
-		name := string(rune('a' + i))
-		r.create("red", name, "100m")
-		r.create("red", name+"-giant", "64")
-		if what == "pods/eviction" {
-			r.runs("red", name)
-			_, _ = p.try("job", "cancel", "red/"+name, "--tenant", "red")
+	p := servePod(t, t.TempDir(), r.gate, r.token)
+	p.submit("old", "100m", "run-for=100ms")
+	p.is("old", "succeeded")
+	p.kill()
+	for i, g := range r.grants {
+		r.but(g)
+		if err := r.api.CoordinationV1().Leases(r.home.Namespace).Delete(t.Context(), "poise", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err) // the next one need not wait for the one before
 		}
-		if right == "create pods" || what == "pods/log" {
-			p.submit("batch", "100m", "run-for=100ms")
+		name := string(rune('a'+i/10)) + string(rune('0'+i%10))
+		if g.home {
+			r.isNeededAtHome(g, name)
+		} else {
+			r.isNeeded(g, name)
 		}
-		if what == "pods/log" {
-			p.is("batch", "succeeded")
-			if out, err := p.try("job", "logs", "batch"); err == nil {
-				t.Errorf("without the right to %s: %q", right, out)
-			}
-		}
-		eventually(t, "without the right to "+right+" something is refused", func() bool { return r.hasRefused(right) })
-		switch what {
-		case "pods/binding":
-			if node := r.pod("red", name).Spec.NodeName; node != "" {
-				t.Errorf("without the right to %s: on %s", right, node)
-			}
-		case "pods/status":
-			if r.unschedulable("red", name+"-giant") {
-				t.Errorf("without the right to %s: a condition", right)
-			}
-		case "pods/eviction":
-			if r.pod("red", name).DeletionTimestamp != nil {
-				t.Errorf("without the right to %s: it is deleted", right)
-			}
-		}
-		p.kill()
-		r.delete("red", name)
-		r.delete("red", name+"-giant")
 	}
+}
+
+// isNeededAtHome tries what takes a right in the home namespace.
+func (r *rolePlane) isNeededAtHome(g grant, name string) {
+	r.t.Helper()
+	verb, what, _ := strings.Cut(g.right, " ")
+	r.anew()
+	if verb == "get" && g.group != "coordination.k8s.io" {
+		r.anew("create " + what)
+	}
+	if g.right == "delete jobs" {
+		r.age()
+	}
+	p := launchPod(r.t, r.t.TempDir(), r.gate, r.token)
+	tried := make(chan struct{})
+	go func() {
+		defer close(tried)
+		for !r.hasRefused(g.right) {
+			if _, err := p.try("cluster", "list"); err == nil {
+				p.keeps(name)
+				return
+			}
+		}
+	}()
+	eventually(r.t, "without the right to "+g.right+" something is refused", func() bool { return r.hasRefused(g.right) })
+	p.kill()
+	<-tried
+}
+
+// isNeeded tries what takes a right in all namespaces.
+func (r *rolePlane) isNeeded(g grant, name string) {
+	r.t.Helper()
+	_, what, _ := strings.Cut(g.right, " ")
+	r.anew()
+	if g.right == "get pods" {
+		r.anew("create pods/binding")
+	}
+	p := servePod(r.t, r.t.TempDir(), r.gate, r.token)
+	r.create("red", name, "100m")
+	r.create("red", name+"-giant", "64")
+	if what == "pods/eviction" {
+		r.runs("red", name)
+		_, _ = p.try("job", "cancel", "red/"+name, "--tenant", "red")
+	}
+	if g.right == "create pods" || what == "pods/log" {
+		p.submit(name+"-job", "100m", "run-for=100ms")
+	}
+	if what == "pods/log" {
+		p.is(name+"-job", "succeeded")
+		if out, err := p.try("job", "logs", name+"-job"); err == nil {
+			r.t.Errorf("without the right to %s: %q", g.right, out)
+		}
+	}
+	eventually(r.t, "without the right to "+g.right+" something is refused", func() bool { return r.hasRefused(g.right) })
+	switch what {
+	case "pods/binding":
+		if node := r.pod("red", name).Spec.NodeName; node != "" {
+			r.t.Errorf("without the right to %s: on %s", g.right, node)
+		}
+	case "pods/status":
+		if r.unschedulable("red", name+"-giant") {
+			r.t.Errorf("without the right to %s: a condition", g.right)
+		}
+	case "pods/eviction":
+		if r.pod("red", name).DeletionTimestamp != nil {
+			r.t.Errorf("without the right to %s: it is deleted", g.right)
+		}
+	}
+	p.kill()
+	r.delete("red", name)
+	r.delete("red", name+"-giant")
 }
