@@ -111,6 +111,8 @@ func (c *core) changes() []change {
 		id := m.ended[0].job
 		delete(m.jobs, id)
 		m.ended = m.ended[1:]
+		// Taken over only now, it is written as well: of one record there is one change.
+		out = slices.DeleteFunc(out, func(ch change) bool { return ch.Kind == kube.JobRecord && ch.Name == string(id) })
 		out = append(out, change{Record: kube.Record{Kind: kube.JobRecord, Name: string(id)}, drop: true})
 	}
 	return out

@@ -57,11 +57,10 @@ func (h *Home) Lead(ctx context.Context) (context.Context, error) {
 			h.end, h.stop, h.done = end, stop, make(chan struct{})
 			h.mu.Unlock()
 			go h.hold(renewing)
-			h.log.Info("this replica leads", "identity", h.identity, "term", h.Term())
 			return lead, nil
 		case now != said:
 			said = now
-			h.log.Info("this replica stands by", "identity", h.identity, "reason", now)
+			h.log.Info("this replica does not lead", "identity", h.identity, "reason", now)
 		}
 		select {
 		case <-ctx.Done():

@@ -206,8 +206,7 @@ func TestRightsSuffice(t *testing.T) {
 	r := newRolePlane(t)
 	r.may(grant{})
 	r.anew("create pods/binding", "create configmaps", "create secrets", "create jobs")
-	dir := t.TempDir()
-	p := servePod(t, dir, r.gate, r.token)
+	p := servePod(t, t.TempDir(), r.gate, r.token)
 	r.create("red", "r", "1")
 	r.create("blue", "b", "1")
 	r.create("red", "giant", "64")
@@ -230,10 +229,11 @@ func TestRightsSuffice(t *testing.T) {
 		t.Errorf("the pod of the one who leads has labels %v, %v", r.pod("poise", name).Labels, err)
 	}
 
-	// Started again it goes on, and uses the nodes that the configuration says now.
+	// Started again, with nothing on its disk, it goes on, and uses the nodes that the
+	// configuration says now.
 	p.kill()
 	r.age()
-	p = servePod(t, dir, r.gate, r.token, "--cluster.in-cluster-nodes", "zone=east")
+	p = servePod(t, t.TempDir(), r.gate, r.token, "--cluster.in-cluster-nodes", "zone=east")
 	eventually(t, "only the node in the east", func() bool {
 		out := p.poise("node", "list")
 		return strings.Contains(out, "kubernetes/n1") && !strings.Contains(out, "kubernetes/n2")
