@@ -74,9 +74,9 @@ KUBE_VERSION     := $(shell sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\).*|\1|p' 
 export KUBE_ASSETS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/poise/kube/$(KUBE_VERSION)
 KUBE_GO           = cd test/kube && CGO_ENABLED=0 go
 
-KUBE_BINARIES     = $(KUBE_ASSETS)/kube-apiserver $(KUBE_ASSETS)/kube-scheduler
+KUBE_BINARIES     = $(KUBE_ASSETS)/kube-apiserver $(KUBE_ASSETS)/kube-scheduler $(KUBE_ASSETS)/kubectl
 
-kube-assets: $(KUBE_BINARIES) ## kube-apiserver and kube-scheduler for test-kube, into the user's cache (KUBE_ASSETS=): 20 minutes of processor time, once
+kube-assets: $(KUBE_BINARIES) ## kube-apiserver, kube-scheduler and kubectl for test-kube, into the user's cache (KUBE_ASSETS=): 20 minutes of processor time, once
 	@command -v etcd >/dev/null || { echo 'no etcd on the path: apt-get install --no-install-recommends etcd-server'; exit 1; }
 
 $(KUBE_BINARIES):

@@ -324,7 +324,7 @@ func (j *liveJob) notes() map[string]string {
 		notes["class"] = j.class
 	}
 	for _, p := range d.Plugins {
-		notes["policy"] = p.Name + "@sha256:" + p.Digest
+		notes["policy"] = strings.Replace(p.Name, " ", "@", 1) + " " + p.Digest
 	}
 	return notes
 }

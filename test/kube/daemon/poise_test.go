@@ -68,12 +68,15 @@ func (w *text) Write(p []byte) (int, error) {
 	return w.is.Write(p)
 }
 
-// said gives what the daemon has logged so far.
-func (p *program) said() string {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	return p.log.is.String()
+// String gives what was printed so far.
+func (w *text) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.is.String()
 }
+
+// said gives what the daemon has logged so far.
+func (p *program) said() string { return p.log.String() }
 
 // serve starts a daemon on a data directory, with more flags. It ends with the test.
 func serve(t *testing.T, dir string, more ...string) *program {
