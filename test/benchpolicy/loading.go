@@ -25,7 +25,9 @@ func cached(dir string) (*policy.Engine, error) {
 }
 
 // loading times the load of a plugin that was compiled before, in a new engine
-// each time, as after a restart of the daemon.
+// each time, as after a restart of the daemon: in processor time, which is the time
+// that it takes where nobody else wants the processor, since one thread does it and
+// the files are in memory. The compile child's is that of the clock.
 func (b *bench) loading() ([]report.Figure, error) {
 	dir, err := os.MkdirTemp("", "poise-bench-")
 	if err != nil {
@@ -36,6 +38,8 @@ func (b *bench) loading() ([]report.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var figures []report.Figure
 	for i := range modules {
 		goal := report.AtMost(1)
@@ -48,13 +52,13 @@ func (b *bench) loading() ([]report.Figure, error) {
 			if err != nil {
 				return nil, err
 			}
-			began := time.Now()
+			clock, began := time.Now(), processorTime()
 			if _, err := e.Load(context.Background(), modules[i].bin); err != nil {
 				return nil, err
 			}
-			d := time.Since(began)
+			d := processorTime() - began
 			if round == 0 {
-				first = d
+				first = time.Since(clock)
 			} else if best == 0 || d < best {
 				best = d
 			}
