@@ -137,10 +137,8 @@ func (c *core) accept(s *Spec, reason string, since poise.Time) (store.JobRow, e
 		return store.JobRow{}, err
 	}
 	arrived, at := c.loop.State().Index(), c.loop.State().Job(s.Job.ID).Submitted
-	for _, due := range c.loop.Due(c.at) {
-		if err := c.event(due); err != nil {
-			return store.JobRow{}, err
-		}
+	if err := c.due(); err != nil {
+		return store.JobRow{}, err
 	}
 	body, err := json.Marshal(s)
 	if err != nil {

@@ -39,8 +39,9 @@ type kubeCluster struct {
 
 	mu    sync.Mutex
 	state client.KubernetesState
-	nodes map[string]bool // by name, those that it vouches for: only the loop's
-	lost  bool            // only the loop's
+	nodes map[string]bool        // by name, those that it vouches for: only the loop's
+	held  map[poise.JobID]string // pods that are not to be placed yet, and why: only the loop's
+	lost  bool                   // only the loop's
 }
 
 func newKubes() kubes { return kubes{all: map[string]*kubeCluster{}} }
@@ -65,7 +66,7 @@ func (d *Daemon) openKube(name string, spec client.Kubernetes) (*kubeCluster, er
 		return nil, err
 	}
 	return &kubeCluster{
-		Cluster: c, name: name, hands: newHands(kubeHands), synced: make(chan struct{}), nodes: map[string]bool{},
+		Cluster: c, name: name, hands: newHands(kubeHands), synced: make(chan struct{}), nodes: map[string]bool{}, held: map[poise.JobID]string{},
 		state: client.KubernetesState{Kubernetes: spec, State: "reading", Reason: "it is being read"},
 	}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/poise-sched/poise/host/engine/kube"
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/state"
 )
 
 // unboundAgain is how long a pod whose bind was refused is left alone: what stood
@@ -36,6 +38,7 @@ func (c *core) absorb(k *kubeCluster, changes []kube.Change) (failed error) {
 		case kube.PodBound:
 			err = c.podBound(k, &b)
 		case kube.PodGone:
+			delete(k.held, b.ID)
 			err = c.podGone(b.ID)
 		case kube.Lost:
 			k.lost = true
@@ -62,6 +65,7 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 	}
 	k.lost = false
 	clear(k.nodes)
+	clear(k.held)
 	for _, n := range all.Nodes {
 		note(c.nodeSeen(k, n))
 	}
@@ -140,25 +144,59 @@ func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits, since poise.Time) erro
 		live.missed = func() error { return c.podWaits(k, p, since) }
 		return nil
 	}
+	delete(k.held, p.Job.ID)
 	if len(p.Refused) > 0 {
-		why := strings.Join(p.Refused, "; ")
+		why := "not for Poise to place: " + strings.Join(p.Refused, "; ")
 		if live != nil {
-			c.end(live, stateWithdrawn, nil, "not for Poise to place: "+why)
+			c.end(live, stateWithdrawn, nil, why)
 		}
-		c.tellPod(k, p.Job.ID, "not for Poise to place: "+why, "")
+		c.tellPod(c.engines(k.name), p.Job.ID, why, "")
 		return nil
 	}
+	if p.Until != "" {
+		c.podHeld(k, p)
+		return nil
+	}
+	var others []*liveJob
 	if live != nil {
 		if reflect.DeepEqual(live.spec.Job, p.Job) {
 			return nil
+		}
+		if was := live.spec.Job.Gang; was != nil && p.Job.Gang != nil && was.ID == p.Job.Gang.ID {
+			others = c.beside(live) // those of another gang are told
 		}
 		c.end(live, stateWithdrawn, nil, "its pod has changed, and waits anew")
 	}
 	if err := c.knowTenant(p.Job.Tenant); err != nil {
 		return err
 	}
+	for _, other := range others {
+		if _, err := c.accept(&other.spec, "", poise.Time(other.row.Submitted)); err != nil {
+			return err
+		}
+	}
 	_, err := c.accept(&Spec{Job: p.Job}, "", since)
 	return err
+}
+
+// heldFor is how long a pod that waits for others of its group is left alone before it
+// is told so: they mostly come at once.
+const heldFor = 5 * time.Second
+
+// podHeld takes in a pod that is not to be placed yet.
+func (c *core) podHeld(k *kubeCluster, p *kube.PodWaits) {
+	id, why := p.Job.ID, p.Until
+	if live := c.jobs[id]; live != nil {
+		c.end(live, stateWithdrawn, nil, why)
+	}
+	k.held[id] = why
+	c.after(heldFor, func() {
+		c.tell(func(c *core) {
+			if k.held[id] == why {
+				c.tellPod(c.engines(k.name), id, why, "")
+			}
+		})
+	})
 }
 
 // knowTenant makes a tenant of a namespace when its first pod comes.
@@ -303,10 +341,20 @@ func (c *core) tellPod(e binder, id poise.JobID, why, node string) {
 
 // tellWaiting has the pod of a job that was not placed say why, without counts of
 // nodes: it is written again only when the reason, or the node on which others make
-// room for it, is another one.
+// room for it, is another one. Those of a gang that waits as a whole all do.
 func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
-	if p := live.spec.Job.Pod; p != nil {
-		c.tellPod(c.engines(p.Cluster), live.spec.Job.ID, d.Summary(), c.nominated(live.spec.Job.ID))
+	p := live.spec.Job.Pod
+	if p == nil {
+		return
+	}
+	st := c.loop.State()
+	j := st.Job(live.spec.Job.ID)
+	members := []*state.Job{j}
+	if !st.Alone(j) {
+		members = st.GangOf(j).Members()
+	}
+	for _, m := range members {
+		c.tellPod(c.engines(p.Cluster), m.ID, d.Summary(), c.nominated(m.ID))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/poise-sched/poise/host/api/client"
 	"github.com/poise-sched/poise/host/engine"
@@ -118,4 +119,37 @@ func TestPodGivesUp(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// A victim that is found while a job is taken in is told as one that is found at any
+// other time.
+func TestVictimOfASubmission(t *testing.T) {
+	d, h, tell, cheap, _ := fullNodes(t, "queue.preemption", "priority")
+	late := highPod()
+	late.Job.Priority = 0
+	tell(late)
+	eventually(t, "it was tried", func() bool { told, _ := h.heard("high"); return len(told) > 0 })
+	if err := d.durably(t.Context(), func(c *core) error {
+		if err := c.event(poise.JobPrioritySet{Job: "high", Priority: 9}); err != nil {
+			return err
+		}
+		if _, err := c.decide(); err != nil { // it waits for the next search
+			return err
+		}
+		if c.loop.State().Job("cheap").Yielding() {
+			return nil
+		}
+		time.Sleep(1100 * time.Millisecond)
+		_, err := c.accept(&Spec{Job: podJob("other", 9000)}, "")
+		if err == nil && !c.loop.State().Job("cheap").Yielding() {
+			t.Error("no victim was found with the submission")
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, d, "high", client.Running)
+	if _, ends := h.heard("high"); !slices.Equal(ends, []string{cheap}) {
+		t.Errorf("evicted %q", ends)
+	}
 }

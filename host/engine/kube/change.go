@@ -25,11 +25,13 @@ type NodeSeen struct{ Node poise.Node }
 type NodeGone struct{ Name string }
 
 // PodWaits is a pod that asks for Poise, is new or has changed, and waits. With a
-// reason in Refused it must not be placed.
+// reason in Refused it must not be placed, and with Until not yet. Those of a gang are
+// told all at once, when all are there.
 type PodWaits struct {
 	Job     poise.Job
 	Refused []string
 	Created poise.Time // by the API server's clock
+	Until   string
 }
 
 // PodOccupies is a pod that somebody else put on a node, or that has changed.

@@ -9,6 +9,9 @@ import (
 	"k8s.io/component-helpers/nodedeclaredfeatures/types"
 )
 
+// oldGroupLabel is of groups without an object, whose size is in labels.
+const oldGroupLabel = "pod-group.scheduling.sigs.k8s.io/name"
+
 // Classify says what a pod uses that Poise does not place as kube-scheduler does,
 // nothing where it may be placed. Every field of a pod is used, without meaning
 // for where it goes, or named here; a test knows all of them.
@@ -21,10 +24,8 @@ func Classify(pod *v1.Pod) []string {
 	if spec.SchedulingGroup != nil {
 		uses = append(uses, "a scheduling group")
 	}
-	for _, label := range groupLabels {
-		if pod.Labels[label] != "" {
-			uses = append(uses, "a pod group of another scheduler ("+label+"), expected the annotation "+gangNote)
-		}
+	if pod.Labels[oldGroupLabel] != "" {
+		uses = append(uses, "a pod group of another scheduler ("+oldGroupLabel+"), expected the label "+podGroupLabels[0])
 	}
 	for i := range spec.Volumes {
 		if what := volumeUses(&spec.Volumes[i].VolumeSource); what != "" {

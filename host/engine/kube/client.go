@@ -18,19 +18,20 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// client asks an API server for what this package needs. It knows four groups of
+// client asks an API server for what this package needs. It knows five groups of
 // kinds: a client that knows all of them makes the binary twice as large.
 type client struct {
 	rest       rest.Interface // core/v1, and the subresources of pods
 	leases     rest.Interface // coordination/v1
 	jobs       rest.Interface // batch/v1
+	groups     rest.Interface // PodGroups
 	parameters runtime.ParameterCodec
 	guard      Guard // nil = everything may be written
 }
 
 func newClient(config *rest.Config, guard Guard) (*client, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, batchv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, batchv1.AddToScheme, addPodGroups} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -56,6 +57,7 @@ func newClient(config *rest.Config, guard Guard) (*client, error) {
 		{"/api", v1.SchemeGroupVersion, &c.rest},
 		{"/apis", coordinationv1.SchemeGroupVersion, &c.leases},
 		{"/apis", batchv1.SchemeGroupVersion, &c.jobs},
+		{"/apis", podGroupVersion, &c.groups},
 	} {
 		one := rest.CopyConfig(config)
 		one.APIPath, one.GroupVersion = g.path, &g.version
@@ -64,6 +66,14 @@ func newClient(config *rest.Config, guard Guard) (*client, error) {
 		}
 	}
 	return c, nil
+}
+
+// of gives the client of a resource that is followed.
+func (c *client) of(resource string) rest.Interface {
+	if resource == podGroupResource {
+		return c.groups
+	}
+	return c.rest
 }
 
 // write bounds a call that changes something: it ends no later than the lead.
@@ -79,12 +89,12 @@ func (c *client) write(ctx context.Context) (context.Context, context.CancelFunc
 
 // list fills into with all objects of a resource that the options name.
 func (c *client) list(ctx context.Context, resource string, o metav1.ListOptions, into runtime.Object) error {
-	return c.rest.Get().Resource(resource).VersionedParams(&o, c.parameters).Do(ctx).Into(into)
+	return c.of(resource).Get().Resource(resource).VersionedParams(&o, c.parameters).Do(ctx).Into(into)
 }
 
 func (c *client) watch(ctx context.Context, resource string, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
-	return c.rest.Get().Resource(resource).VersionedParams(&o, c.parameters).Watch(ctx)
+	return c.of(resource).Get().Resource(resource).VersionedParams(&o, c.parameters).Watch(ctx)
 }
 
 func (c *client) pod(ctx context.Context, namespace, name string) (*v1.Pod, error) {

@@ -136,6 +136,12 @@ func say(c Change) []string {
 		for _, why := range c.Refused {
 			text += ", " + why
 		}
+		if c.Until != "" {
+			text += " until " + c.Until
+		}
+		if g := c.Job.Gang; g != nil {
+			text += fmt.Sprintf(" as %d of %d, %d together", g.Index, g.Size, g.Least())
+		}
 		return []string{text}
 	case PodOccupies:
 		text := fmt.Sprintf("occupies %s on %s", c.Occupant.ID, c.Occupant.Node)

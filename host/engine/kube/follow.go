@@ -45,6 +45,7 @@ func (c *Cluster) Follow(ctx context.Context, f func([]Change)) error {
 		})
 	}
 	running.Go(func() { c.findMade(ctx) })
+	running.Go(func() { w.followPodGroups(ctx) })
 	synced := false
 	tick := time.NewTimer(lostAfter)
 	defer tick.Stop()

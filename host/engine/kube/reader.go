@@ -37,7 +37,7 @@ func Terminal(pod *v1.Pod) bool {
 
 // Job gives a pod that waits as a job, and why it must not be placed all the same;
 // what cannot be said of it is left out of the job then. The job's id is the
-// pod's uid.
+// pod's uid. Whether it starts with others is not the pod's alone to say.
 func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 	refused := Classify(pod)
 	refuse := func(format string, args ...any) { refused = append(refused, fmt.Sprintf(format, args...)) }
@@ -73,12 +73,8 @@ func (r *Reader) Job(pod *v1.Pod) (poise.Job, []string) {
 	if p.Spread, err = r.spread(pod); err != nil {
 		refuse("topology spread: %v", err)
 	}
-	switch job.Gang, err = r.gang(pod); {
-	case err != nil:
+	if _, err := groupOf(pod); err != nil {
 		refuse("gang: %v", err)
-		job.Gang = nil
-	case job.Gang != nil:
-		job.Tasks = job.Gang.Size
 	}
 	if err := job.Validate(); err != nil {
 		refuse("%v", err)

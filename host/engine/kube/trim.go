@@ -25,7 +25,7 @@ func trim(object any) (any, error) {
 }
 
 func trimPod(p *v1.Pod) {
-	p.ManagedFields, p.OwnerReferences, p.Finalizers = nil, nil, nil
+	p.ManagedFields, p.Finalizers = nil, nil
 	var kept map[string]string
 	for key, value := range p.Annotations {
 		if strings.HasPrefix(key, mark) {
@@ -36,6 +36,9 @@ func trimPod(p *v1.Pod) {
 		}
 	}
 	p.Annotations = kept
+	if kept[gangSizeNote] == "" { // else its controller may be what it starts with
+		p.OwnerReferences = nil
+	}
 	p.Spec.EphemeralContainers, p.Spec.HostAliases, p.Spec.DNSConfig, p.Spec.ImagePullSecrets = nil, nil, nil, nil
 	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range list {

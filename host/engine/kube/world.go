@@ -32,6 +32,7 @@ type world struct {
 	nodes  map[string]*nodeView
 	spaces map[string]labels.Set
 	places map[string]types.UID // by placement, of pods that are there
+	groups groups
 	out    []Change
 
 	relabelled bool                      // a namespace has changed since tellSpaces
@@ -43,6 +44,9 @@ type podView struct {
 	told      Change // PodWaits, PodOccupies, PodBound or nil
 	placement string // "" = Poise has not placed it
 	ended     bool   // its placement's end was told
+	group     *group // nil = it is in none
+	part      *part  // of the group, nil = its group was not looked at yet
+	refused   bool   // it must not be placed
 	waiting   wait   // what its status was made to say last
 }
 
@@ -57,6 +61,7 @@ func newWorld(cluster, scheduler string, now func() poise.Time, post func(engine
 	w := &world{
 		scheduler: scheduler, now: now, post: post,
 		pods: map[types.UID]*podView{}, nodes: map[string]*nodeView{}, spaces: map[string]labels.Set{}, places: map[string]types.UID{},
+		groups: newGroups(),
 	}
 	w.reader = Reader{Cluster: cluster, Tenant: w.tenant, Spaces: w.matching}
 	return w
@@ -84,6 +89,7 @@ func (w *world) matching(s labels.Selector) []string {
 // take gives the changes since the last time.
 func (w *world) take() []Change {
 	w.tellSpaces()
+	w.regroup()
 	out := w.out
 	w.out = nil
 	return out
@@ -221,7 +227,11 @@ func (w *world) pod(p *v1.Pod) {
 		w.pods[p.UID] = v
 	}
 	v.pod = p
-	if placement := p.Annotations[placementNote]; placement != "" && p.Spec.NodeName != "" && p.Spec.SchedulerName == w.scheduler && v.placement == "" {
+	if w.ours(p) {
+		is, _ := groupOf(p) // one that it gets wrong is refused
+		w.grouped(v, is)
+	}
+	if placement := p.Annotations[placementNote]; placement != "" && p.Spec.NodeName != "" && w.ours(p) && v.placement == "" {
 		w.placed(v, placement)
 	}
 	if p.Spec.NodeName != "" && !Terminal(p) {
@@ -256,7 +266,7 @@ func (w *world) podGone(p *v1.Pod) {
 	}
 	if v.pod.Spec.NodeName == "" { // it may have been placed and gone between two looks
 		v.pod = p
-		if placement := p.Annotations[placementNote]; placement != "" && v.placement == "" && p.Spec.SchedulerName == w.scheduler {
+		if placement := p.Annotations[placementNote]; placement != "" && v.placement == "" && w.ours(p) {
 			w.placed(v, placement)
 		}
 	}
@@ -269,6 +279,7 @@ func (w *world) podGone(p *v1.Pod) {
 		}
 	}
 	w.gone(v)
+	w.grouped(v, nil)
 	delete(w.pods, p.UID)
 	delete(w.places, v.placement)
 	w.leave(v)
@@ -316,16 +327,28 @@ func (w *world) tell(v *podView) {
 // what gives what is to be told of a pod, nil = nothing.
 func (w *world) what(v *podView) Change {
 	p := v.pod
-	ours := p.Spec.SchedulerName == w.scheduler
 	switch {
 	case Terminal(p):
 		return nil
 	case p.Spec.NodeName == "":
-		if !ours || Gated(p) || p.DeletionTimestamp != nil {
+		if !w.ours(p) || Gated(p) || p.DeletionTimestamp != nil {
 			return nil
 		}
 		job, refused := w.reader.Job(p)
-		return PodWaits{Job: job, Refused: refused, Created: created(p)}
+		waits := PodWaits{Job: job, Refused: refused, Created: created(p)}
+		if is := len(refused) > 0; v.group != nil && v.refused != is {
+			v.refused, w.groups.dirty[v.group.key] = is, true
+		}
+		switch {
+		case v.group == nil || len(refused) > 0:
+		case v.part == nil:
+			return nil // its group is looked at once all is taken in that was read
+		case v.part.gang != nil:
+			waits.Job.Gang, waits.Job.Tasks = v.part.gang, v.part.gang.Size
+		default:
+			waits.Until = v.part.until
+		}
+		return waits
 	case v.placement != "":
 		job, _ := w.reader.Job(p)
 		return PodBound{
