@@ -159,7 +159,7 @@ func needs(j *state.Job, v *victim) bool {
 			continue
 		}
 		for _, each := range v.jobs {
-			if k := each.Kind; k != nil && k.Pod.Cluster == j.Kind.Pod.Cluster && rule.Finds(k.Pod.Space, k.Labels) {
+			if k := each.Task().Kind; k != nil && k.Pod.Cluster == j.Kind.Pod.Cluster && rule.Finds(k.Pod.Space, k.Labels) {
 				return true
 			}
 		}

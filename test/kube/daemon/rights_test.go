@@ -64,6 +64,7 @@ func newRolePlane(t *testing.T) *rolePlane {
 	plane := cluster.ForTest(t, cluster.Config{RBAC: true, Users: []cluster.User{r.robot}})
 	r.fleet, r.gate = newFleetOn(t, plane, "n1", "n2"), newGate(t, plane.Client(cluster.Admin))
 	r.token = plane.Client(r.robot.Name).BearerToken
+	r.definePodGroups()
 	manifest(t, "clusterrole.yaml", &r.cluster)
 	manifest(t, "role.yaml", &r.home)
 	r.grants = append(grantsOf(r.cluster.Rules, false), grantsOf(r.home.Rules, true)...)
