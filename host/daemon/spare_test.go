@@ -140,7 +140,7 @@ func TestVictimOfASubmission(t *testing.T) {
 			return nil
 		}
 		time.Sleep(1100 * time.Millisecond)
-		_, err := c.accept(&Spec{Job: podJob("other", 9000)}, "")
+		_, err := c.accept(&Spec{Job: podJob("other", 9000)}, "", 0)
 		if err == nil && !c.loop.State().Job("cheap").Yielding() {
 			t.Error("no victim was found with the submission")
 		}
