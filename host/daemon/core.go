@@ -36,12 +36,13 @@ var _ ledger = (*store.Store)(nil)
 
 // core is what the loop's goroutine owns.
 type core struct {
-	loop  *loop.Loop
-	store ledger
-	log   *slog.Logger
-	now   func() poise.Time
-	newID func() string // of a job, a gang or an array
-	after func(time.Duration, func())
+	loop   *loop.Loop
+	store  ledger
+	lookup lookup
+	log    *slog.Logger
+	now    func() poise.Time
+	newID  func() string // of a job, a gang or an array
+	after  func(time.Duration, func())
 
 	commands chan func(*core)
 	planned  chan planned

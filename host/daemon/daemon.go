@@ -134,7 +134,7 @@ func (d *Daemon) recover(ctx context.Context, c *config.Config) error {
 	if d.core, err = newCore(r, c); err != nil {
 		return err
 	}
-	d.core.store, d.core.log, d.core.now, d.core.board, d.core.hands, d.core.engines = d.store, d.log, now, d.board, d.hands, d.engineOf
+	d.core.store, d.core.lookup, d.core.log, d.core.now, d.core.board, d.core.hands, d.core.engines = d.store, d.store, d.log, now, d.board, d.hands, d.engineOf
 	d.core.metrics = d.metrics
 	records, err := d.takeOver(ctx)
 	if err != nil {

@@ -228,8 +228,11 @@ func (c *core) podBound(k *kubeCluster, p *kube.PodBound) error {
 	if live := c.placed(p.Placement); live != nil {
 		return c.podEnding(live, p.Ending)
 	}
-	if c.jobs[p.Of] != nil { // it was given up, and came into being all the same
-		c.evict(k, p.Placement, grace, func(error) {})
+	switch stray, err := c.stray(p); { // it was given up, and came into being all the same
+	case err != nil:
+		return err
+	case stray:
+		c.evictStray(k, p.Placement, 1)
 	}
 	live := c.jobs[p.Job.ID]
 	if live != nil { // it was placed elsewhere, or not yet, as far as is known
