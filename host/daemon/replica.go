@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 	"github.com/poise-sched/poise/host/poise"
 )
 
-// resignWithin is how long giving up the lead may take.
-const resignWithin = 5 * time.Second
+const (
+	resignWithin = 5 * time.Second // how long giving up the lead may take
+	markEvery    = 2 * time.Second // how often it is tried to be found as the one that leads
+)
 
 // serveReplica stands by until this replica leads, and runs the daemon then. Once it
 // does not lead any more it ends with an error: whoever started it starts it again.
@@ -87,12 +90,34 @@ func serveLed(led context.Context, o Options, h *kube.Home, f *front, began time
 	}
 	defer func() { _ = d.Close() }()
 	f.show(d.handler(f.address()))
-	if err := h.Mark(led); err != nil {
-		o.Log.Warn("this replica is not marked as the one that leads, and a Service does not find it", "error", err)
-	}
 	o.Log.Info("took over", "jobs", len(d.core.jobs), "after", time.Since(began).Round(time.Millisecond))
 	g, run := errgroup.WithContext(led)
+	g.Go(func() error {
+		markLeader(run, o.Log, h)
+		return nil
+	})
 	g.Go(func() error { return d.Run(run) })
 	g.Go(func() error { return d.watchConfig(run) })
 	return g.Wait()
+}
+
+// markLeader has a Service find this replica.
+func markLeader(ctx context.Context, log *slog.Logger, h *kube.Home) {
+	for said := false; ; said = true {
+		err := h.Mark(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if !said {
+			log.Warn("this replica is not marked as the one that leads, and a Service does not find it", "error", err)
+		}
+		if poise.KindOf(err) == poise.NotFound {
+			return // it runs in no pod of its name
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(markEvery):
+		}
+	}
 }

@@ -200,14 +200,3 @@ func verbatim(command []string) []string {
 	}
 	return all
 }
-
-// keptLabels gives those of a job's labels that Kubernetes takes.
-func keptLabels(all map[string]string) map[string]string {
-	labels := map[string]string{}
-	for key, value := range all {
-		if poise.PodLabel(poise.Label{Key: key, Value: value}) {
-			labels[key] = value
-		}
-	}
-	return labels
-}

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/poise-sched/poise/host/engine"
+	"github.com/poise-sched/poise/host/poise"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -265,8 +265,12 @@ func jobObject(m metav1.ObjectMeta, t *JobTemplate) object {
 	if t == nil {
 		t = &JobTemplate{}
 	}
-	labels := keptLabels(t.Labels)
-	maps.Copy(m.Labels, labels)
+	labels := map[string]string{}
+	for key, value := range t.Labels {
+		if poise.PodLabel(poise.Label{Key: key, Value: value}) {
+			labels[key], m.Labels[key] = value, value
+		}
+	}
 	image := strings.TrimSpace(t.Image)
 	if image == "" {
 		image = "none"
