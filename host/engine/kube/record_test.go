@@ -174,7 +174,7 @@ func TestPutRefuses(t *testing.T) {
 		f(Record{Kind: TenantRecord, Name: "\xff", Body: []byte("1")}, "name: expected UTF-8")
 		f(Record{Kind: TenantRecord, Body: text(1<<20 + 1)}, "body: 1048577 bytes, expected 1048576 at the most: that is what Kubernetes takes")
 		f(Record{Kind: SecretRecord, Body: text(1<<20 + 1)}, "expected 1048576 at the most")
-		f(Record{Kind: JobRecord, Name: "n", Body: text(256 << 10)}, "its annotations would take 262179 bytes, expected 262144 at the most")
+		f(Record{Kind: JobRecord, Name: "n", Body: text(256 << 10)}, "its annotations would take 262203 bytes, expected 262144 at the most")
 		f(Record{Kind: ModuleRecord, Name: strings.Repeat("n", 256<<10)}, "expected 262144 at the most")
 		if err := h.Drop(s.Context(), "other", ""); poise.KindOf(err) != poise.Invalid {
 			s.Errorf("%v", err)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/poise-sched/poise/host/engine"
@@ -227,19 +228,20 @@ func (h *Home) meta(r *Record) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: h.namespace, Name: objectName(r.Kind, r.Name),
 		Labels:      map[string]string{recordLabel: string(r.Kind), idLabel: idOf(r.Name)},
-		Annotations: map[string]string{nameNote: r.Name},
+		Annotations: map[string]string{nameNote: r.Name, termNote: strconv.FormatInt(h.Term(), 10)},
 	}
 }
 
 // noteSize gives the bytes of a record's annotations beside its name.
 func (r *Record) noteSize() int {
+	const always = len(nameNote) + len(termNote) + len("2147483647")
 	switch r.Kind {
 	case JobRecord:
-		return len(nameNote) + len(bodyNote) + len(r.Body)
+		return always + len(bodyNote) + len(r.Body)
 	case ModuleRecord:
-		return len(nameNote) + partNotes
+		return always + partNotes
 	}
-	return len(nameNote)
+	return always
 }
 
 // bodyOf gives the body of a record that an object has.

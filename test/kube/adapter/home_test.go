@@ -210,6 +210,6 @@ func TestLargestRecords(t *testing.T) {
 	}
 	f(kube.TenantRecord, 1<<20)
 	f(kube.SecretRecord, 1<<20)
-	f(kube.JobRecord, 256<<10-len("poise.dev/record-name"+"n"+"poise.dev/job"))
+	f(kube.JobRecord, 256<<10-len("poise.dev/record-name"+"n"+"poise.dev/job"+"poise.dev/term"+"2147483647"))
 	e.fine(a.Put(t.Context(), kube.Record{Kind: kube.ModuleRecord, Name: strings.Repeat("n", 250_000), Body: text(10)}))
 }

@@ -30,12 +30,14 @@ import (
 	"github.com/poise-sched/poise/host/engine/kube"
 	"github.com/poise-sched/poise/host/poise"
 	"github.com/poise-sched/poise/test/kube/cluster"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -391,7 +393,6 @@ func TestStalledLeader(t *testing.T) {
 // not.
 func TestFence(t *testing.T) {
 	e := newEstate(t, "poise")
-	e.fence()
 	e.node("n1")
 	for _, name := range []string{"a", "b"} {
 		h := e.home("poise", name, time.Minute)
@@ -421,6 +422,27 @@ func TestFence(t *testing.T) {
 			}
 		}
 	}
+	maps := e.api.CoreV1().ConfigMaps("poise")
+	record := func(name, term, data, label string) *v1.ConfigMap {
+		return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes(term), Labels: map[string]string{"l": label}}, Data: map[string]string{"record": data}}
+	}
+	refused := func(err error, want bool) {
+		t.Helper()
+		if apierrors.IsForbidden(err) != want || !want && err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	job := func(term, data string) *batchv1.Job {
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", Annotations: notes(term)}, Spec: batchv1.JobSpec{Suspend: new(true)}}
+		j.Annotations["poise.dev/job"] = data
+		j.Spec.Template.Spec = v1.PodSpec{RestartPolicy: v1.RestartPolicyNever, Containers: []v1.Container{{Name: "main", Image: "none"}}}
+		return j
+	}
+	_, err := maps.Create(t.Context(), record("old", "1", "a", ""), metav1.CreateOptions{})
+	refused(err, false) // there is no policy yet
+	_, err = e.api.BatchV1().Jobs("poise").Create(t.Context(), job("1", "a"), metav1.CreateOptions{})
+	refused(err, false)
+	e.fence()
 	e.eventually("the fence", func() bool {
 		err := e.api.CoreV1().Pods("poise").Bind(t.Context(), &v1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "poise", Annotations: notes("1")}, Target: v1.ObjectReference{Kind: "Node", Name: "n1"},
@@ -433,4 +455,20 @@ func TestFence(t *testing.T) {
 	f("10", true)
 	f("-1", false)
 	f("x", false)
+	_, err = maps.Create(t.Context(), record("new", "1", "a", ""), metav1.CreateOptions{})
+	refused(err, true)
+	for _, c := range []struct {
+		term, data, label string
+		refused           bool
+	}{{"1", "a", "l", false}, {"1", "b", "l", true}, {"2", "b", "l", false}, {"1", "b", "l", true}} {
+		_, err = maps.Update(t.Context(), record("old", c.term, c.data, c.label), metav1.UpdateOptions{})
+		refused(err, c.refused)
+	}
+	patch := func(text string) error {
+		_, err := e.api.BatchV1().Jobs("poise").Patch(t.Context(), "j", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+		return err
+	}
+	refused(patch(`{"metadata":{"labels":{"l":"x"}}}`), false)
+	refused(patch(`{"metadata":{"annotations":{"poise.dev/job":"b","poise.dev/term":"1"}}}`), true)
+	refused(patch(`{"metadata":{"annotations":{"poise.dev/job":"b","poise.dev/term":"2"}}}`), false)
 }
