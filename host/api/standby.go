@@ -1,9 +1,7 @@
 package api
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/poise-sched/poise/host/api/client"
@@ -11,8 +9,8 @@ import (
 )
 
 // Standby gives what a replica answers that does not lead: that it is well, and ready
-// to take over, and to all else who leads, "" = nobody that it knows of.
-func Standby(leader func() string, version string) http.Handler {
+// to take over, and to all else why it does not answer.
+func Standby(why func() string, version string) http.Handler {
 	mux := http.NewServeMux()
 	well := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -21,8 +19,7 @@ func Standby(leader func() string, version string) http.Handler {
 	mux.HandleFunc("GET /healthz", well)
 	mux.HandleFunc("GET /readyz", well)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, newProblem(http.StatusServiceUnavailable, poise.Unavailable,
-			fmt.Sprintf("this replica stands by, and %s leads: ask that one", cmp.Or(leader(), "no other yet"))))
+		writeProblem(w, newProblem(http.StatusServiceUnavailable, poise.Unavailable, why()))
 	})
 	return mux
 }

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -29,7 +31,12 @@ func serveReplica(ctx context.Context, o Options, ready func(address, socket str
 	if err != nil {
 		return err
 	}
-	f.show(api.Standby(h.Leader, o.Version))
+	f.show(api.Standby(func() string {
+		if h.Term() > 0 {
+			return "this replica takes over: ask again in a moment"
+		}
+		return fmt.Sprintf("this replica stands by, and %s leads: ask that one", cmp.Or(h.Leader(), "no other yet"))
+	}, o.Version))
 	g, ctx := errgroup.WithContext(ctx)
 	f.serve(ctx, g)
 	g.Go(func() error { return lead(ctx, o, h, f) })

@@ -137,6 +137,7 @@ func TestReadme(t *testing.T) {
 	before, serve, _ := strings.Cut(blocks[0].text, "\nbin/poise serve ")
 	p.run(before)
 	first := p.serve("bin/poise serve " + serve)
+	eventually(t, "the first one leads", func() bool { return p.bash("POISE_DATA_DIR=./a bin/poise cluster list").Run() == nil })
 	p.serve(blocks[1].text)
 	setup := ""
 	for i := 2; i+1 < len(blocks)-2; i += 2 {
