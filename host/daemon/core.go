@@ -82,6 +82,9 @@ type core struct {
 	home     *home   // nil: there is no other replica
 	mirror   *mirror // of what is at home; nil likewise
 	adopting adopting
+
+	says   map[poise.JobID]said // what pods are to say of their waiting, and do not yet
+	silent map[poise.JobID]bool // pods that have come and say nothing yet
 }
 
 // liveJob is what the daemon knows of a job that waits or runs, beside the state.
@@ -96,6 +99,7 @@ type liveJob struct {
 	class    string       // of the node, as of the placement
 	stop     string       // why it is to end though it is placed, "" = it is not
 	missed   func() error // takes in what became of its pod while it was placed, for when it waits again; nil = nothing
+	said     said         // what its pod says of its waiting
 }
 
 // planned is work that was planned on another goroutine, and by what.

@@ -64,7 +64,8 @@ func (c *core) endsFor(placement string, attempt int) {
 		return
 	}
 	j := c.loop.State().Job(live.spec.Job.ID)
-	c.evict(live.engine, placement, max(0, poise.Span(j.Yield.Until-c.now())), func(err error) {
+	from := live.engine
+	c.evict(from, placement, max(0, poise.Span(j.Yield.Until-c.now())), func(err error) {
 		switch {
 		case err == nil:
 		case poise.KindOf(err) == poise.NotFound: // it never began, or went with its engine
@@ -77,7 +78,7 @@ func (c *core) endsFor(placement string, attempt int) {
 			c.tell(func(c *core) { c.spare(placement, err) })
 		default:
 			c.log.Warn("make room", "placement", placement, "error", err)
-			c.after(c.retryIn(attempt), func() { c.tell(func(c *core) { c.endsFor(placement, attempt+1) }) })
+			c.after(retryOf(from, c.retryIn(attempt)), func() { c.tell(func(c *core) { c.endsFor(placement, attempt+1) }) })
 		}
 	})
 }

@@ -66,6 +66,7 @@ func (c *core) start(live *liveJob, d *poise.Decision, placement string, index u
 	live.class = c.classOf(d.Node)
 	live.row.State, live.row.Node, live.row.Reason = stateStarting, d.Node, ""
 	c.byPlace[live.place.ID] = d.Job
+	delete(c.silent, d.Job)
 	c.keep(live)
 	c.batch.Placements = append(c.batch.Placements, live.place)
 	c.bind(live)

@@ -100,12 +100,13 @@ func (c *core) stopSurely(placement string, attempt int) {
 	if live == nil {
 		return
 	}
+	from := live.engine
 	c.stop(live, func(err error) {
 		if err == nil {
 			return
 		}
 		c.log.Warn("stop", "placement", placement, "error", err)
-		c.after(c.retryIn(attempt), func() { c.tell(func(c *core) { c.stopSurely(placement, attempt+1) }) })
+		c.after(retryOf(from, c.retryIn(attempt)), func() { c.tell(func(c *core) { c.stopSurely(placement, attempt+1) }) })
 	})
 }
 

@@ -65,11 +65,13 @@ func (c *core) leave(name string) error {
 			c.end(live, stateFailed, nil, live.stop)
 			continue
 		}
-		if live.spec.inPod() { // it cannot be put elsewhere, or goes on in a cluster that has left
-			c.end(live, stateLost, nil, fmt.Sprintf("node %s left", name))
-			continue
+		why := fmt.Sprintf("node %s left", name)
+		if !live.spec.inPod() || c.unplaced(live) {
+			c.requeue(live, why)
+			c.resumePod(live)
+		} else if !c.retry(live, stateLost, nil, why) { // it cannot be put elsewhere, or goes on in a cluster that has left
+			c.end(live, stateLost, nil, why)
 		}
-		c.requeue(live, fmt.Sprintf("node %s left", name))
 	}
 	return nil
 }

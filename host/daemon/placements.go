@@ -104,11 +104,11 @@ func (c *core) unbound(placement string, cause error) {
 	case live.spec.Job.Pod != nil && (poise.KindOf(cause) == poise.NotFound || poise.KindOf(cause) == poise.Conflict):
 		c.podUnbound(live, cause)
 	case live.stop != "":
-		c.end(live, stateFailed, nil, live.stop)
+		c.stopSurely(placement, 1)
 	case poise.KindOf(cause) == poise.Invalid, poise.KindOf(cause) == poise.Denied:
 		c.end(live, stateFailed, nil, cause.Error())
 	case live.unbound%maxBinds != 0:
-		c.after(c.retryIn(live.unbound), func() {
+		c.after(retryOf(live.engine, c.retryIn(live.unbound)), func() {
 			c.tell(func(c *core) {
 				if live := c.placed(placement); live != nil {
 					c.bind(live)
@@ -119,7 +119,7 @@ func (c *core) unbound(placement string, cause error) {
 		// It may have begun all the same. Who does not know it will not run it.
 		e := live.engine
 		c.handsOf(e).do(placement, func() {
-			if err := e.Evict(context.Background(), placement, 0); poise.KindOf(err) == poise.NotFound {
+			if err := disown(e, placement); poise.KindOf(err) == poise.NotFound {
 				c.tell(func(c *core) { c.giveUp(placement, cause) })
 			} else if err != nil {
 				c.tell(func(c *core) { c.unbound(placement, cause) })
@@ -250,6 +250,7 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	c.metrics.JobFinished(live.row.Tenant, state)
 	waited, name := c.comesAfter(id), live.row.Name
 	delete(c.jobs, id)
+	delete(c.silent, id)
 	for _, other := range others {
 		c.end(other, stateWithdrawn, nil, fmt.Sprintf("its gang cannot start without job %s: %s", live.row.Name, reason))
 	}
@@ -306,7 +307,13 @@ func (c *core) cancel(id poise.JobID, answer func(error)) {
 		return
 	}
 	c.toStop(live, cancelled)
-	c.stop(live, answer)
+	placement := live.place.ID
+	c.stop(live, func(err error) {
+		answer(err)
+		if err != nil { // it is to end all the same, as after a restart
+			c.after(c.retryIn(1), func() { c.tell(func(c *core) { c.stopSurely(placement, 2) }) })
+		}
+	})
 }
 
 // stop has the task of a job ended that is to end. One that its engine does not know

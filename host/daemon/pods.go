@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/poise-sched/poise/host/engine/kube"
 	"github.com/poise-sched/poise/host/poise"
-	"github.com/poise-sched/poise/host/state"
 )
 
 // unboundAgain is how long a pod whose bind was refused is left alone: what stood
@@ -159,7 +157,12 @@ func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits, since poise.Time) erro
 	}
 	var others []*liveJob
 	if live != nil {
-		if reflect.DeepEqual(live.spec.Job, p.Job) {
+		if reflect.DeepEqual(live.spec.Job, p.Job) { // it was there before a start
+			if live.decision != nil && live.decision.Verdict != poise.Placed {
+				c.tellWaiting(live, live.decision)
+			} else {
+				c.silence(p.Job.ID)
+			}
 			return nil
 		}
 		if was := live.spec.Job.Gang; was != nil && p.Job.Gang != nil && was.ID == p.Job.Gang.ID {
@@ -174,9 +177,13 @@ func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits, since poise.Time) erro
 		if _, err := c.accept(&other.spec, "", poise.Time(other.row.Submitted)); err != nil {
 			return err
 		}
+		c.silence(other.spec.Job.ID)
 	}
-	_, err := c.accept(&Spec{Job: p.Job}, "", since)
-	return err
+	if _, err := c.accept(&Spec{Job: p.Job}, "", since); err != nil {
+		return err
+	}
+	c.silence(p.Job.ID)
+	return nil
 }
 
 // heldFor is how long a pod that waits for others of its group is left alone before it
@@ -318,46 +325,6 @@ func (c *core) resumePod(live *liveJob) {
 	}
 	if err := missed(); err != nil {
 		c.log.Error("a change of a pod is not taken in", "pod", string(live.spec.Job.ID), "error", err)
-	}
-}
-
-// teller is an engine that can say on a pod why it waits, and on which node others make
-// room for it, "" = on none.
-type teller interface {
-	Waits(ctx context.Context, job poise.JobID, reason, node string) error
-}
-
-// tellPod has a pod say why it waits, see teller.
-func (c *core) tellPod(e binder, id poise.JobID, why, node string) {
-	t, ok := e.(teller)
-	if !ok {
-		return
-	}
-	c.then(func() {
-		c.handsOf(e).do(string(id), func() {
-			if err := t.Waits(context.Background(), id, why, node); err != nil {
-				c.log.Warn("say why a pod waits", "pod", string(id), "error", err)
-			}
-		})
-	}, nil)
-}
-
-// tellWaiting has the pod of a job that was not placed say why, without counts of
-// nodes: it is written again only when the reason, or the node on which others make
-// room for it, is another one. Those of a gang that waits as a whole all do.
-func (c *core) tellWaiting(live *liveJob, d *poise.Decision) {
-	p := live.spec.Job.Pod
-	if p == nil {
-		return
-	}
-	st := c.loop.State()
-	j := st.Job(live.spec.Job.ID)
-	members := []*state.Job{j}
-	if !st.Alone(j) {
-		members = st.GangOf(j).Members()
-	}
-	for _, m := range members {
-		c.tellPod(c.engines(p.Cluster), m.ID, d.Summary(), c.nominated(m.ID))
 	}
 }
 

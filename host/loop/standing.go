@@ -45,6 +45,16 @@ func (l *Loop) Standing(id poise.JobID) (Standing, bool) {
 	return s, true
 }
 
+// Alike gives the jobs that are not tried because one that was, and that they are
+// interchangeable with, could not be placed, see queue.Alike.
+func (l *Loop) Alike(id poise.JobID) []poise.JobID {
+	j := l.state.Job(id)
+	if j == nil || l.lists[j.Tenant] == nil {
+		return nil
+	}
+	return l.lists[j.Tenant].queue.Alike(id)
+}
+
 // Like gives the job that was tried for a job that waits and that is
 // interchangeable with it, see queue.Like.
 func (l *Loop) Like(id poise.JobID) (poise.JobID, bool) {

@@ -84,6 +84,20 @@ func (q *Queue) Head(id poise.JobID) (Head, bool) {
 	return Head{j}, j != nil && !j.delayed()
 }
 
+// Alike gives the jobs that wait parked for what this one waits for, itself among
+// them, none where it is not parked.
+func (q *Queue) Alike(id poise.JobID) []poise.JobID {
+	j := q.jobs[id]
+	if j == nil || j.delayed() || !j.group.parked {
+		return nil
+	}
+	all := make([]poise.JobID, 0, len(j.group.jobs))
+	for _, each := range j.group.jobs {
+		all = append(all, each.job.id)
+	}
+	return all
+}
+
 // Like gives the first job, in order, of those that wait parked for what this one
 // waits for: the last attempt of their shape was on it, or on one that went before
 // and is gone. False where the job is not parked.

@@ -73,6 +73,7 @@ func (c *Cluster) Bind(ctx context.Context, b engine.Binding) error {
 		}
 	}
 	if err != nil {
+		c.wrote(b.Placement, err)
 		err = failed(op, err)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -121,8 +122,9 @@ func (c *Cluster) bound(ctx context.Context, pod *v1.Pod, placement string) (boo
 // whole seconds, one at the least, because with none the API server takes a pod to
 // be gone before its node has ended it.
 func (c *Cluster) Evict(ctx context.Context, placement string, grace poise.Span) error {
-	op := fmt.Sprintf("evict %q", placement)
-	pod, err := c.placedPod(ctx, op, placement)
+	const verb = "evict"
+	op := fmt.Sprintf("%s %q", verb, placement)
+	pod, err := c.placedPod(ctx, verb, placement)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,8 @@ func (c *Cluster) Evict(ctx context.Context, placement string, grace poise.Span)
 }
 
 // placedPod gives the pod of a placement, nil for one that is over.
-func (c *Cluster) placedPod(ctx context.Context, op, placement string) (*v1.Pod, error) {
+func (c *Cluster) placedPod(ctx context.Context, verb, placement string) (*v1.Pod, error) {
+	op := fmt.Sprintf("%s %q", verb, placement)
 	c.mu.Lock()
 	if err := c.ready(op); err != nil {
 		c.mu.Unlock()
@@ -166,11 +169,11 @@ func (c *Cluster) placedPod(ctx context.Context, op, placement string) (*v1.Pod,
 	case placed:
 		return pod, nil
 	case made:
-		return c.madePod(ctx, op, placement, at)
+		return c.madePod(ctx, verb, placement, at)
 	case known:
 		return pod, nil
 	case pod == nil:
-		return nil, engine.Unknown("evict", placement)
+		return nil, engine.Unknown(verb, placement)
 	}
 	// A bind without an answer.
 	done, err := c.bound(ctx, pod, placement)
@@ -178,7 +181,7 @@ func (c *Cluster) placedPod(ctx context.Context, op, placement string) (*v1.Pod,
 		return nil, failed(op, err)
 	}
 	if !done {
-		return nil, engine.Unknown("evict", placement)
+		return nil, c.never(verb, placement)
 	}
 	c.confirm(uid, placement)
 	return pod, nil
@@ -193,6 +196,7 @@ func (c *Cluster) Forget(_ context.Context, placement string) error {
 	c.board.Drop(placement)
 	c.mu.Lock()
 	delete(c.made, placement)
+	delete(c.doubt, placement)
 	c.mu.Unlock()
 	return nil
 }

@@ -61,6 +61,7 @@ type Cluster struct {
 	noFence string                          // why there is none, as it was said
 	tried   map[string]types.UID            // binds of which nobody knows what became, by placement
 	made    map[string]types.NamespacedName // pods that were made for jobs, or may have been, by placement
+	doubt   map[string]time.Time            // when a write was sent last of which nobody knows what became, by placement
 }
 
 var _ engine.Engine = (*Cluster)(nil)
@@ -89,6 +90,7 @@ func New(o Options) (*Cluster, error) {
 	c := &Cluster{
 		name: o.Name, nodes: o.NodeSelector, client: client, log: o.Log.With("cluster", o.Name), now: o.Now, guard: o.Guard,
 		slots: make(chan struct{}, bindWorkers), tried: map[string]types.UID{}, made: map[string]types.NamespacedName{},
+		doubt: map[string]time.Time{},
 	}
 	c.world = newWorld(o.Name, scheduler, o.Now, func(s engine.Status) { c.board.Post(s) })
 	return c, nil

@@ -350,16 +350,24 @@ func TestBindWithoutAnAnswer(t *testing.T) {
 		synctest.Wait()
 		s.fails(s.bind("p2", "u-b", "north/n1"), poise.Unavailable)
 		s.api.set(func(a *apiServer) { a.down = nil })
+		s.fails(s.cluster.Evict(s.Context(), "p2", 0), poise.Unavailable)
+		s.fails(s.cluster.Placed(s.Context(), "p2"), poise.Unavailable) // it may be on its way
+		time.Sleep(time.Minute)
+		s.fails(s.cluster.Placed(s.Context(), "p2"), poise.NotFound)
 		s.fails(s.cluster.Evict(s.Context(), "p2", 0), poise.NotFound)
 		s.api.set(func(a *apiServer) { a.mute = true })
 		s.fails(s.bind("p3", "u-c", "north/n1"), poise.Unavailable)
 		s.api.set(func(a *apiServer) { a.mute = false })
+		s.fine(s.cluster.Placed(s.Context(), "p3"))
+		if p := s.api.read("s/c"); p.DeletionTimestamp != nil {
+			s.Error("it is ended, and was asked for")
+		}
 		s.fine(s.cluster.Evict(s.Context(), "p3", 0))
 		if p := s.api.read("s/c"); *p.DeletionGracePeriodSeconds != 1 {
 			s.Errorf("evicted with %d s, expected 1", *p.DeletionGracePeriodSeconds)
 		}
 		time.Sleep(2 * time.Minute)
-		s.saw([]string{"bound u-c on north/n1 by p3 ending"}, "p3 starting 0")
+		s.saw([]string{"bound u-c on north/n1 by p3", "bound u-c on north/n1 by p3 ending"}, "p3 starting 0")
 	})
 }
 

@@ -212,21 +212,15 @@ func informer[O any](w *follower, resource string, object, list runtime.Object, 
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				o.LabelSelector = selector
 				into := list.DeepCopyObject()
-				err := w.fence(ctx)
-				if err == nil {
-					err = w.cluster.client.list(ctx, resource, o, into)
-				}
-				w.note(resource, unlessOver(ctx, err))
-				return into, err
+				return into, w.again(ctx, resource, func() error { return w.cluster.client.list(ctx, resource, o, into) })
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				o.LabelSelector = selector
-				if err := w.fence(ctx); err != nil {
-					w.note(resource, unlessOver(ctx, err))
-					return nil, err
-				}
-				events, err := w.cluster.client.watch(ctx, resource, o)
-				w.note(resource, unlessOver(ctx, err))
+				var events watch.Interface
+				err := w.again(ctx, resource, func() (err error) {
+					events, err = w.cluster.client.watch(ctx, resource, o)
+					return err
+				})
 				return events, err
 			},
 		},
@@ -250,14 +244,6 @@ func informer[O any](w *follower, resource string, object, list runtime.Object, 
 		},
 	})
 	return controller
-}
-
-// unlessOver gives no error where ctx has ended.
-func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }
 
 func (w *world) spaceSeen(n *v1.Namespace) {

@@ -57,6 +57,7 @@ func (c *Cluster) create(ctx context.Context, op, node string, b *engine.Binding
 	c.made[b.Placement] = types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	c.mu.Unlock()
 	err = c.client.create(ctx, pod)
+	c.wrote(b.Placement, err)
 	if apierrors.IsAlreadyExists(err) { // a write of before, also by a daemon of before
 		var had *v1.Pod
 		if had, err = c.client.pod(ctx, pod.Namespace, pod.Name); err == nil && had.Annotations[placementNote] != b.Placement {
@@ -72,17 +73,17 @@ func (c *Cluster) create(ctx context.Context, op, node string, b *engine.Binding
 
 // madePod asks the API server for the pod of a placement that is not seen yet, nil
 // for one that is over.
-func (c *Cluster) madePod(ctx context.Context, op, placement string, at types.NamespacedName) (*v1.Pod, error) {
+func (c *Cluster) madePod(ctx context.Context, verb, placement string, at types.NamespacedName) (*v1.Pod, error) {
 	pod, err := c.client.pod(ctx, at.Namespace, at.Name)
 	switch {
 	case err == nil && pod.Annotations[placementNote] == placement:
 		c.board.Add(engine.Status{Placement: placement, State: engine.Starting})
 		return pod, nil
 	case err != nil && !apierrors.IsNotFound(err):
-		return nil, failed(op, err)
+		return nil, failed(fmt.Sprintf("%s %q", verb, placement), err)
 	}
 	if _, known := c.board.Get(placement); !known {
-		return nil, engine.Unknown("evict", placement)
+		return nil, c.never(verb, placement)
 	}
 	c.board.Post(lostStatus(nil, placement, c.now())) // deleted before it was seen
 	return nil, nil

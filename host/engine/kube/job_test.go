@@ -108,11 +108,13 @@ func TestJobPodIsMadeOnce(t *testing.T) {
 func TestJobPodIsDeletedUnseen(t *testing.T) {
 	play(t, two(), func(s *stage) {
 		s.saw(start)
-		s.cluster.made["p1-j1"] = types.NamespacedName{Namespace: "s", Name: "poise-p1-j1"}
+		for _, placement := range []string{"p1-j1", "p2-j1"} {
+			s.cluster.made[placement] = types.NamespacedName{Namespace: "s", Name: "poise-" + placement}
+		}
 		s.fails(s.cluster.Evict(s.Context(), "p1-j1", 0), poise.NotFound)
-		s.cluster.board.Post(engine.Status{Placement: "p1-j1"})
-		s.fine(s.cluster.Evict(s.Context(), "p1-j1", 0))
-		s.saw(nil, "p1-j1 starting 0", "p1-j1 lost 0 the pod was deleted")
+		s.cluster.board.Post(engine.Status{Placement: "p2-j1"})
+		s.fine(s.cluster.Evict(s.Context(), "p2-j1", 0))
+		s.saw(nil, "p2-j1 starting 0", "p2-j1 lost 0 the pod was deleted")
 	})
 }
 

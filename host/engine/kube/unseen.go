@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -32,7 +31,7 @@ func (c *Cluster) findMade(ctx context.Context) {
 			if _, again := before[placement]; !again {
 				continue
 			}
-			if _, err := c.madePod(ctx, fmt.Sprintf("look for the pod of %q", placement), placement, now[placement]); err != nil && ctx.Err() == nil {
+			if _, err := c.madePod(ctx, "look for the pod of", placement, now[placement]); err != nil && ctx.Err() == nil {
 				c.log.Warn("a pod that was made is not seen", "placement", placement, "error", err)
 			}
 		}

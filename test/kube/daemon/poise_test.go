@@ -171,12 +171,18 @@ func newFleet(t *testing.T, nodes ...string) *fleet {
 
 func newFleetOn(t *testing.T, plane *cluster.Plane, nodes ...string) *fleet {
 	t.Helper()
+	return newFleetOf(t, plane, "4", nodes...)
+}
+
+// newFleetOf has nodes of so much cpu.
+func newFleetOf(t *testing.T, plane *cluster.Plane, cpu string, nodes ...string) *fleet {
+	t.Helper()
 	f := &fleet{t: t, plane: plane}
 	var err error
 	if f.api, err = kubernetes.NewForConfig(f.plane.Client(cluster.Admin)); err != nil {
 		t.Fatal(err)
 	}
-	amounts := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
+	amounts := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
 	var list []*v1.Node
 	for i, name := range nodes {
 		list = append(list, kubelet.NewNode(name, amounts, map[string]string{"zone": []string{"east", "west"}[i%2]}))
