@@ -62,7 +62,6 @@ func openHome(o *Options) (*kube.Home, error) {
 
 // lead runs the daemon as long as this replica leads.
 func lead(ctx context.Context, o Options, h *kube.Home, f *front) error {
-	o.Log.Info("this replica stands by", "home", o.Config.Current().Config.Cluster.Home)
 	led, err := h.Lead(ctx)
 	if ctx.Err() != nil {
 		return nil
@@ -71,7 +70,6 @@ func lead(ctx context.Context, o Options, h *kube.Home, f *front) error {
 		return err
 	}
 	began := time.Now()
-	o.Log.Info("this replica leads", "term", h.Term())
 	defer func() {
 		if ctx.Err() == nil { // the lead is lost, not given up
 			return
