@@ -1,9 +1,8 @@
 package daemon
 
 import (
-	"context"
 	"fmt"
-	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +11,8 @@ import (
 	"testing"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poise-sched/poise/test/kube/cluster"
@@ -75,67 +71,6 @@ func (p *program) leads() {
 	})
 }
 
-// bindings follows all pods and finds what must never be: a pod on two nodes, and more
-// on a node than it has.
-type bindings struct {
-	t    *testing.T
-	stop context.CancelFunc
-	done chan struct{}
-	on   map[types.UID]string
-}
-
-func (f *fleet) bindings(ctx context.Context) *bindings {
-	f.t.Helper()
-	ctx, cancel := context.WithCancel(ctx)
-	b := &bindings{t: f.t, stop: cancel, done: make(chan struct{}), on: map[types.UID]string{}}
-	w, err := f.api.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	live := map[types.UID]*v1.Pod{}
-	go func() {
-		defer close(b.done)
-		for e := range w.ResultChan() {
-			p, ok := e.Object.(*v1.Pod)
-			if !ok {
-				continue
-			}
-			if was := b.on[p.UID]; p.Spec.NodeName != "" && was != p.Spec.NodeName {
-				if was != "" {
-					f.t.Errorf("%s/%s is on %s and was on %s", p.Namespace, p.Name, p.Spec.NodeName, was)
-				}
-				b.on[p.UID] = p.Spec.NodeName
-			}
-			if live[p.UID] = p; e.Type == "DELETED" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
-				delete(live, p.UID)
-			}
-			held := map[string]*resource.Quantity{}
-			for _, p := range live {
-				if p.Spec.NodeName == "" {
-					continue
-				}
-				if held[p.Spec.NodeName] == nil {
-					held[p.Spec.NodeName] = &resource.Quantity{}
-				}
-				held[p.Spec.NodeName].Add(*p.Spec.Containers[0].Resources.Requests.Cpu())
-			}
-			for node, q := range held {
-				if q.CmpInt64(4) > 0 {
-					f.t.Errorf("%s has 4 cpu, and %s are taken", node, q)
-				}
-			}
-		}
-	}()
-	f.t.Cleanup(b.end)
-	return b
-}
-
-// end stops following and gives where the pods are.
-func (b *bindings) end() {
-	b.stop()
-	<-b.done
-}
-
 // A second replica takes over from one that stands still past its lease, with all that
 // was acknowledged; the first wakes up and ends. No pod is bound twice, no node is
 // filled beyond what it has, no job is lost or run twice.
@@ -145,7 +80,7 @@ func TestTakeOver(t *testing.T) {
 		f.space(space)
 	}
 	f.fenced()
-	seen := f.bindings(t.Context())
+	seen := newAudit(f, "north")
 	a := f.replica("4s")
 	a.leads()
 	b := f.replica("4s")
@@ -161,7 +96,7 @@ func TestTakeOver(t *testing.T) {
 	plugin := filepath.Join("..", "..", "..", "plugins", "binpack", "binpack.wasm")
 	a.poise("plugin", "push", plugin, "--tenant", "red")
 	a.poise("plugin", "activate", "binpack", "--tenant", "red")
-	token := a.poise("tenant", "token", "create", "red", "--role", "submitter", "--name", "ann")
+	a.poise("tenant", "token", "create", "red", "--role", "submitter", "--name", "ann")
 
 	a.submit("runs", "1")
 	a.is("runs", "running")
@@ -203,26 +138,10 @@ func TestTakeOver(t *testing.T) {
 	if out := b.poise("tenant", "quota", "red"); !strings.Contains(out, "12") {
 		t.Errorf("%s", out)
 	}
-	if fields := strings.Fields(token); len(fields) == 0 {
-		t.Errorf("token: %q", token)
+	if out := b.poise("tenant", "token", "list", "red"); !strings.Contains(out, "ann") {
+		t.Errorf("%s", out)
 	}
-	bound := func() int {
-		n := 0
-		for _, space := range []string{"red", "blue"} {
-			list, err := f.api.CoreV1().Pods(space).List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range list.Items {
-				if p := &list.Items[i]; p.Spec.NodeName != "" {
-					n++
-				}
-			}
-		}
-		return n
-	}
-	// 16 cpu less those of runs and before: 28 of half a cpu.
-	eventually(t, "the nodes are full", func() bool { return bound() == 29 })
+	settled(t, b, seen)
 	if pods := f.jobPods(); len(pods) != 2 {
 		t.Errorf("%d pods of jobs, expected one each for runs and ends", len(pods))
 	}
@@ -234,10 +153,7 @@ func TestTakeOver(t *testing.T) {
 	if out := b.poise("job", "list", "--tenant", "blue"); strings.Count(out, "running") != 17 {
 		t.Errorf("expected that blue has 17 that run:\n%s", out)
 	}
-	seen.end()
-	if len(maps.Clone(seen.on)) == 0 {
-		t.Error("no bind was seen")
-	}
+	settled(t, b, seen)
 	// The one that leads ends in order: the next need not wait for the lease.
 	c := f.replica("4s")
 	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -250,4 +166,95 @@ func TestTakeOver(t *testing.T) {
 	if out := c.is("waits", "running"); !strings.Contains(out, "north/n") {
 		t.Errorf("%s", out)
 	}
+}
+
+// Replicas that lead stand still, are killed or end in order, again and again, while
+// pods and jobs come and go: what was acknowledged is done once.
+func TestTakeOversByChance(t *testing.T) {
+	f := newFleet(t, "n1", "n2", "n3")
+	f.space("poise")
+	f.fenced()
+	seen := newAudit(f, "north")
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	chance := rand.New(rand.NewPCG(seed, 1))
+	lead := f.replica("3s")
+	lead.leads()
+	lead.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
+	acknowledged := map[string]bool{}
+	for round := range 4 {
+		next := f.replica("3s")
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprintf("j%d-%d", round, i)
+				out, err := lead.try("job", "submit", "--name", name, "--image", "none", "--cpu", "500m", "--env", "kubelet.test/run-for=2s", "--", "work")
+				if err == nil {
+					acknowledged[name] = true
+				} else if !strings.Contains(out, "poise: ") {
+					t.Errorf("%v %s", err, out)
+				}
+			}
+		}()
+		for i := range 8 {
+			f.create("default", fmt.Sprintf("p%d-%d", round, i), "500m", runFor(3*time.Second))
+		}
+		time.Sleep(time.Duration(chance.IntN(1500)) * time.Millisecond)
+		end := []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL, syscall.SIGTERM}[chance.IntN(3)]
+		t.Logf("round %d: %v", round, end)
+		if err := lead.cmd.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		next.leads()
+		if end == syscall.SIGSTOP {
+			if err := lead.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = lead.cmd.Wait() // however it ends, it does
+		close(stop)
+		<-done
+		lead = next
+	}
+	eventually(t, "all jobs have ended", func() bool {
+		jobs, _, err := lead.lists()
+		left := 0
+		for _, j := range jobs {
+			if strings.HasPrefix(j.Name, "j") && j.State != "succeeded" {
+				left++
+			}
+		}
+		return err == nil && left == 0
+	})
+	settled(t, lead, seen)
+	jobs, _, err := lead.lists()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		delete(acknowledged, j.Name)
+	}
+	for name := range acknowledged {
+		t.Errorf("job %s was acknowledged, and nobody knows it", name)
+	}
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	runs := map[string]int{}
+	for _, p := range seen.pods {
+		if id := p.Annotations[jobNote]; id != "" {
+			runs[id]++
+		}
+	}
+	for id, n := range runs {
+		if n > 1 {
+			t.Errorf("job %s ran %d times", id, n)
+		}
+	}
+	t.Logf("%d jobs, %d of them with pods", len(jobs), len(runs))
 }
