@@ -32,6 +32,9 @@ func (d *Daemon) joinInCluster(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := d.twin(ctx, fmt.Sprintf("cluster.in_cluster: %q", name), k); err != nil {
+		return err
+	}
 	if err := d.putKube(ctx, name, spec); err != nil {
 		return err
 	}

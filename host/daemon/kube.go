@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -32,10 +33,12 @@ type kubes struct {
 // kubeCluster is one of them. Its state is written by the loop.
 type kubeCluster struct {
 	*kube.Cluster
-	name   string
-	hands  *hands
-	stop   context.CancelFunc // nil before it runs
-	synced chan struct{}      // closed when it was read
+	name  string
+	hands *hands
+	stop  context.CancelFunc // nil before it runs
+	// identity is which cluster it is, "" before it was read. The lock is that of all.
+	identity string
+	synced   chan struct{} // closed when it was read
 
 	mu    sync.Mutex
 	state client.KubernetesState
@@ -118,6 +121,9 @@ func (d *Daemon) startKube(k *kubeCluster) {
 	d.kubes.run.Go(func() {
 		defer k.hands.close()
 		_ = k.Follow(ctx, func(changes []kube.Change) { // it ends with ctx
+			if d.refusesTwin(ctx, k, changes) {
+				return
+			}
 			d.core.tell(func(c *core) {
 				if ctx.Err() != nil { // it has left
 					return
@@ -173,6 +179,9 @@ func (d *Daemon) JoinKubernetes(ctx context.Context, name string, spec client.Ku
 	if err != nil {
 		return client.Cluster{}, err
 	}
+	if err := d.twin(ctx, op, k); err != nil {
+		return client.Cluster{}, err
+	}
 	if err := d.putKube(ctx, name, spec); err != nil {
 		return client.Cluster{}, err
 	}
@@ -187,6 +196,9 @@ func (d *Daemon) JoinKubernetes(ctx context.Context, name string, spec client.Ku
 	select {
 	case <-k.synced:
 	case <-within.Done():
+	}
+	if s := k.view(); s.State == stateRefused {
+		return client.Cluster{}, errors.Join(&poise.Error{Kind: poise.Conflict, Op: op, Detail: s.Reason}, d.leaveKube(ctx, name))
 	}
 	return d.cluster(ctx, name)
 }

@@ -111,8 +111,8 @@ type Kubernetes struct {
 // KubernetesState is how a cluster of Kubernetes is doing.
 type KubernetesState struct {
 	Kubernetes
-	State  string `json:"state" enum:"reading,joined,lost"`
-	Reason string `json:"reason,omitempty" doc:"Why it is lost, or not read yet"`
+	State  string `json:"state" enum:"reading,joined,lost,refused"`
+	Reason string `json:"reason,omitempty" doc:"Why it is lost, refused or not read yet"`
 }
 
 // Class is a group of similar nodes, with the least and the most that they have.

@@ -9,6 +9,7 @@ type Change interface{ isChange() }
 // Synced is all that is in the cluster. It comes once in each Follow, before any
 // change but Lost and Back: what is not in it is gone.
 type Synced struct {
+	Identity  string       // see Cluster.Identity
 	Nodes     []poise.Node // by name
 	Spaces    []SpaceOf
 	Occupants []poise.Occupant

@@ -107,7 +107,7 @@ func (s *stage) follow() {
 func say(c Change) []string {
 	switch c := c.(type) {
 	case Synced:
-		all := []string{"synced"}
+		all := []string{strings.TrimSpace("synced " + c.Identity)}
 		for _, n := range c.Nodes {
 			all = append(all, say(NodeSeen{n})...)
 		}

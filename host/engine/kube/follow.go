@@ -251,6 +251,9 @@ func (w *world) spaceSeen(n *v1.Namespace) {
 	if of == nil {
 		of = map[string]string{}
 	}
+	if n.Name == systemSpace {
+		w.identity = string(n.UID)
+	}
 	w.space(n.Name, of)
 }
 

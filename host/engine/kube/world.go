@@ -35,6 +35,7 @@ type world struct {
 	groups groups
 	out    []Change
 
+	identity   string                    // uid of systemSpace
 	relabelled bool                      // a namespace has changed since tellSpaces
 	spaced     map[poise.TenantID]string // what it told
 }
@@ -97,7 +98,7 @@ func (w *world) take() []Change {
 
 // all gives what was told and still holds.
 func (w *world) all() Synced {
-	s := Synced{Spaces: w.spacesTold()}
+	s := Synced{Identity: w.identity, Spaces: w.spacesTold()}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		if n := w.nodes[name]; n.told {
 			s.Nodes = append(s.Nodes, n.node)
