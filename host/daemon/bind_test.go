@@ -26,6 +26,7 @@ type hook struct {
 	budgets map[string]bool
 	ends    []string            // placements that were evicted, in order
 	told    map[string][]string // by pod, why it waits, and on which node others make room
+	untold  int                 // so many more times that cannot be written
 }
 
 // Evict implements binder: a pod ends at once, unless a budget forbids it.
@@ -46,6 +47,10 @@ func (h *hook) Evict(ctx context.Context, placement string, grace poise.Span) er
 func (h *hook) Waits(_ context.Context, job poise.JobID, reason, node string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.untold > 0 {
+		h.untold--
+		return &poise.Error{Kind: poise.Unavailable, Op: "say why it waits"}
+	}
 	if h.told == nil {
 		h.told = map[string][]string{}
 	}

@@ -94,4 +94,10 @@ func TestLike(t *testing.T) {
 	if _, ok := q.Like("c"); ok {
 		t.Error("a job of another shape waits for the same")
 	}
+	if all := q.Alike("b"); len(all) != 2 || all[0] != "a" || all[1] != "b" {
+		t.Errorf("%v, expected a and b", all)
+	}
+	if all := q.Alike("c"); len(all) > 0 {
+		t.Errorf("%v, expected none while it may be tried", all)
+	}
 }

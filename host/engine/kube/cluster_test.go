@@ -350,6 +350,16 @@ func TestBindWithoutAnAnswer(t *testing.T) {
 		synctest.Wait()
 		s.fails(s.bind("p2", "u-b", "north/n1"), poise.Unavailable)
 		s.api.set(func(a *apiServer) { a.down = nil })
+		for _, is := range []struct {
+			job       poise.JobID
+			placement string
+			made      bool
+			unplaced  bool
+		}{{"u-a", "p1", false, false}, {"u-b", "p2", false, true}, {"u-gone", "p2", false, false}, {"j", "p9-j", true, true}, {"j", "p1", true, false}} {
+			if got := s.cluster.Unplaced(is.job, is.placement, is.made); got != is.unplaced {
+				s.Errorf("%+v: got %v", is, got)
+			}
+		}
 		s.fails(s.cluster.Evict(s.Context(), "p2", 0), poise.Unavailable)
 		s.fails(s.cluster.Placed(s.Context(), "p2"), poise.Unavailable) // it may be on its way
 		time.Sleep(time.Minute)
@@ -413,7 +423,7 @@ func TestNothingIsMissedByAWatchThatFailed(t *testing.T) {
 		s.changes = nil
 		s.mu.Unlock()
 		s.api.fail(nil)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * againMost)
 		synctest.Wait()
 		s.mu.Lock()
 		got := slices.Clone(s.changes)

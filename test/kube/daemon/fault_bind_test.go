@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,34 +54,6 @@ func onNode(name string) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{v1.LabelHostname: name} }
 }
 
-// Half of all writes fail, come late or lose their answer, watches end and their
-// versions are too old, and the daemon is killed again and again: every pod is bound
-// once, and every job runs once.
-func TestFaultsByChance(t *testing.T) {
-	t.Parallel()
-	c := newChance(t)
-	x := newFaulty(t, "n1", "n2", "n3")
-	x.by(c.plan)
-	random := rand.New(rand.NewPCG(c.seed, 1))
-	const each = 40
-	for i := range each {
-		x.create("default", fmt.Sprint("pod", i), "500m", runFor(time.Duration(500+random.IntN(2000))*time.Millisecond))
-		x.p.submit(fmt.Sprint("job", i), "500m", fmt.Sprint("run-for=", 500+random.IntN(2000), "ms"))
-		if i%10 == 9 {
-			x.restart()
-		}
-		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
-	}
-	x.p.ended("default/pod", each)
-	x.p.ended("job", each)
-	settled(t, x.p, x.audit)
-	for _, kind := range []string{"late", "refused", "lost", "dropped", "cut"} {
-		if x.faults(kind) == 0 {
-			t.Errorf("nothing was %s", kind)
-		}
-	}
-}
-
 // A bind that fails keeps what it holds of its node while it is tried again, and
 // gives it back once when it will not be; one whose answer is lost is known again.
 func TestBindsThatFail(t *testing.T) {
@@ -97,18 +68,9 @@ func TestBindsThatFail(t *testing.T) {
 			return fault{}
 		})
 	}
-	at := func(right, part string, n int) {
+	tried := func(pod string, n int) {
 		t.Helper()
-		eventually(t, fmt.Sprint(n, " times ", right, " ", part), func() bool {
-			x.proxy.mu.Lock()
-			defer x.proxy.mu.Unlock()
-			for c, n1 := range x.nth {
-				if c.right == right && strings.Contains(c.path, part) && n1 >= n {
-					return true
-				}
-			}
-			return false
-		})
+		eventually(t, fmt.Sprint(n, " tries to bind ", pod), func() bool { return x.times(bind, "/"+pod+"/") >= n })
 	}
 
 	// Its answer is lost again and again.
@@ -126,7 +88,7 @@ func TestBindsThatFail(t *testing.T) {
 		return fault{}
 	})
 	x.create("default", "first", "3", onNode("n1"))
-	at(bind, "/first/", 2)
+	tried("first", 2)
 	x.create("default", "second", "3", onNode("n1"))
 	x.runs("default", "first")
 	settled(t, x.p, x.audit)
@@ -156,7 +118,7 @@ func TestBindsThatFail(t *testing.T) {
 	x.runs("default", "second")
 	to("third", func(int) fault { return fault{before: 2 * time.Second} })
 	x.create("default", "third", "3", onNode("n2"))
-	at(bind, "/third/", 1)
+	tried("third", 1)
 	x.now("third")
 	x.create("default", "fourth", "3", onNode("n2"))
 	x.runs("default", "fourth")
@@ -166,7 +128,7 @@ func TestBindsThatFail(t *testing.T) {
 	x.fleet.delete("default", "fourth")
 	to("fifth", func(int) fault { return fault{code: http.StatusInternalServerError} })
 	x.create("default", "fifth", "3", onNode("n2"))
-	at(bind, "/fifth/", 2)
+	tried("fifth", 2)
 	x.dropNode("n2")
 	settled(t, x.p, x.audit)
 	x.by(nil)

@@ -2,19 +2,11 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"flag"
-	"hash/fnv"
 	"io"
-	"log"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,8 +18,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "of the faults drawn by chance; 0 draws another one for each test")
 
 // fault is what happens to one request. The zero fault lets it through.
 type fault struct {
@@ -64,37 +54,15 @@ type proxy struct {
 
 func newProxy(t *testing.T, to *rest.Config) *proxy {
 	t.Helper()
-	upstream, err := url.Parse(to.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(to.CAData)
 	p := &proxy{t: t, token: to.BearerToken, nth: map[call]int{}, did: map[string]int{}, ends: map[*context.CancelFunc]bool{}}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-	next := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
-		Transport:     transport,
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0),
-		ModifyResponse: func(r *http.Response) error {
-			if r.Request.URL.Query().Get("watch") != "" {
-				r.Body = &flow{ReadCloser: r.Body, ctx: r.Request.Context(), proxy: p}
-			}
-			return nil
-		},
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}
-	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.pass(w, r, next) }))
-	p.server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	p.server.EnableHTTP2 = true
-	p.server.StartTLS()
-	t.Cleanup(func() {
+	p.server = front(t, to, p.pass, func(r *http.Response) {
+		if r.Request.URL.Query().Get("watch") != "" {
+			r.Body = &flow{ReadCloser: r.Body, ctx: r.Request.Context(), proxy: p}
+		}
+	})
+	t.Cleanup(func() { // before the server, which waits for what is under way
 		p.down(true)
 		p.hold(false)
-		p.server.CloseClientConnections()
-		p.server.Close()
-		transport.CloseIdleConnections()
 	})
 	return p
 }
@@ -173,6 +141,19 @@ func (p *proxy) cutAll() {
 	}
 }
 
+// times gives how often a right was used on a path with a part.
+func (p *proxy) times(right, part string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := 0
+	for c, n := range p.nth {
+		if c.right == right && strings.Contains(c.path, part) {
+			all += n
+		}
+	}
+	return all
+}
+
 // faults gives how often what went wrong.
 func (p *proxy) faults(kind string) int {
 	p.mu.Lock()
@@ -180,7 +161,7 @@ func (p *proxy) faults(kind string) int {
 	return p.did[kind]
 }
 
-// next gives what is to happen to a request.
+// draw gives what is to happen to a request.
 func (p *proxy) draw(r *http.Request) (fault, bool) {
 	c := call{right: rightOf(r.Method, r.URL), path: r.URL.Path}
 	p.mu.Lock()
@@ -283,66 +264,4 @@ func (f *flow) Read(b []byte) (int, error) {
 			return 0, f.ctx.Err()
 		}
 	}
-}
-
-// chance draws the faults of requests by a seed: each by its place among those of
-// its right and path, whatever comes between them.
-type chance struct {
-	seed uint64
-}
-
-// newChance prints its seed where the test fails.
-func newChance(t *testing.T) *chance {
-	c := &chance{seed: *seedFlag}
-	if c.seed == 0 {
-		c.seed = rand.Uint64()
-	}
-	t.Logf("the faults are those of -seed %d", c.seed)
-	return c
-}
-
-func (c *chance) of(call call) *rand.Rand {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, call.right+" "+call.path)
-	return rand.New(rand.NewPCG(c.seed, h.Sum64()+uint64(call.nth)))
-}
-
-// plan has half of all writes go wrong, and watches end after a second or two,
-// every other one with its version too old.
-func (c *chance) plan(call call) fault {
-	r := c.of(call)
-	within := func(least, most int) time.Duration { return time.Duration(least+r.IntN(most-least)) * time.Millisecond }
-	switch {
-	case strings.HasPrefix(call.right, "watch "):
-		if call.nth%8 == 7 {
-			return fault{code: http.StatusGone}
-		}
-		return fault{cut: within(1000, 4000)}
-	case strings.HasPrefix(call.right, "list "):
-		if r.IntN(6) == 0 {
-			return fault{code: http.StatusInternalServerError}
-		}
-	case call.right == "get pods":
-		if r.IntN(3) == 0 {
-			return fault{lose: true}
-		}
-	case strings.HasPrefix(call.right, "create pods") || strings.HasPrefix(call.right, "patch pods"):
-		switch r.IntN(12) {
-		case 0, 1:
-			return fault{before: within(100, 2000)}
-		case 2:
-			return fault{drop: true}
-		case 3:
-			return fault{before: within(100, 1000), drop: true}
-		case 4:
-			return fault{lose: true}
-		case 5:
-			return fault{code: http.StatusInternalServerError}
-		case 6:
-			return fault{code: http.StatusTooManyRequests}
-		case 7:
-			return fault{code: http.StatusGatewayTimeout}
-		}
-	}
-	return fault{}
 }

@@ -2,15 +2,11 @@ package daemon
 
 import (
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/pem"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -36,50 +32,31 @@ type gate struct {
 
 func newGate(t *testing.T, to *rest.Config) *gate {
 	t.Helper()
-	upstream, err := url.Parse(to.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(to.CAData)
 	g := &gate{used: map[string]bool{}, refused: map[string]bool{}, twice: map[string]bool{}}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
-		Transport:     transport,
-		FlushInterval: -1,
-		ModifyResponse: func(r *http.Response) error {
-			if !fenceProbe(r.Request.URL) {
-				g.note(rightOf(r.Request.Method, r.Request.URL), r.StatusCode == http.StatusForbidden)
-			}
-			return nil
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	}
-	g.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		right := rightOf(r.Method, r.URL)
-		g.mu.Lock()
-		twice := g.twice[right] && !fenceProbe(r.URL)
-		g.twice[right] = g.twice[right] && !twice
-		g.mu.Unlock()
-		if twice {
-			body, err := io.ReadAll(r.Body)
-			if err == nil {
-				r.Body = io.NopCloser(bytes.NewReader(body))
-				proxy.ServeHTTP(httptest.NewRecorder(), r)
-				r.Body = io.NopCloser(bytes.NewReader(body))
-			}
+	g.server = front(t, to, g.pass, func(r *http.Response) {
+		if !fenceProbe(r.Request.URL) {
+			g.note(rightOf(r.Request.Method, r.Request.URL), r.StatusCode == http.StatusForbidden)
 		}
-		proxy.ServeHTTP(w, r)
-	}))
-	g.server.Config.ErrorLog = log.New(io.Discard, "", 0) // a daemon that is killed ends its connections
-	g.server.StartTLS()
-	t.Cleanup(func() {
-		g.server.CloseClientConnections()
-		g.server.Close()
-		transport.CloseIdleConnections()
 	})
 	return g
+}
+
+// pass lets a request through, twice where that is due.
+func (g *gate) pass(w http.ResponseWriter, r *http.Request, on http.Handler) {
+	right := rightOf(r.Method, r.URL)
+	g.mu.Lock()
+	twice := g.twice[right] && !fenceProbe(r.URL)
+	g.twice[right] = g.twice[right] && !twice
+	g.mu.Unlock()
+	if twice {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			on.ServeHTTP(httptest.NewRecorder(), r)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+	}
+	on.ServeHTTP(w, r)
 }
 
 func (g *gate) note(right string, refused bool) {
