@@ -40,8 +40,17 @@ func newHomeServer(t *testing.T) *homeServer {
 // line is the way of one replica to the server.
 type line struct {
 	server *homeServer
+
+	mu sync.Mutex
 	// fault says what becomes of a request; nil = it is answered at once.
 	fault func(*http.Request) fault
+}
+
+// set changes what becomes of requests.
+func (l *line) set(f func(*http.Request) fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fault = f
 }
 
 // fault is what becomes of a request.
@@ -63,9 +72,12 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	l.mu.Lock()
+	of := l.fault
+	l.mu.Unlock()
 	var f fault
-	if l.fault != nil {
-		f = l.fault(r)
+	if of != nil {
+		f = of(r)
 	}
 	if f.answer != nil {
 		return f.answer, nil

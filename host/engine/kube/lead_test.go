@@ -91,16 +91,16 @@ func TestLeadIsLost(t *testing.T) {
 		})
 	}
 	lease := "/apis/coordination.k8s.io/v1/namespaces/home/leases/poise"
-	f("no answer", func(_ *homeServer, l *line) { l.fault = down }, 10*time.Second, 17*time.Second, "not renewed for 10s: renew the lease")
+	f("no answer", func(_ *homeServer, l *line) { l.set(down) }, 10*time.Second, 17*time.Second, "not renewed for 10s: renew the lease")
 	f("no end of an answer", func(_ *homeServer, l *line) {
-		l.fault = func(*http.Request) fault { return fault{after: time.Hour} }
+		l.set(func(*http.Request) fault { return fault{after: time.Hour} })
 	}, 10*time.Second, 23*time.Second, "not renewed for 10s")
 	f("a late answer, then none", func(_ *homeServer, l *line) {
 		late := true
-		l.fault = func(*http.Request) fault {
+		l.set(func(*http.Request) fault {
 			defer func() { late = false }()
 			return fault{after: 4 * time.Second, lost: !late}
-		}
+		})
 	}, 12*time.Second, 23*time.Second, "not renewed for 10s")
 	f("deleted", func(s *homeServer, _ *line) {
 		s.mu.Lock()

@@ -30,25 +30,25 @@ func TestMark(t *testing.T) {
 			}
 			s.put(pods+name, nil, map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": m})
 		}
-		l.fault = func(r *http.Request) fault { // one that goes away meanwhile
+		l.set(func(r *http.Request) fault { // one that goes away meanwhile
 			if r.URL.Path == pods+"b" {
 				delete(s.objects, pods+"b")
 			}
 			return fault{}
-		}
+		})
 		for range 2 {
 			s.fine(h.Mark(s.Context()))
 			if !leads("a") || leads("c") {
 				s.Errorf("a %v, c %v", leads("a"), leads("c"))
 			}
 		}
-		l.fault = func(r *http.Request) fault {
+		l.set(func(r *http.Request) fault {
 			return fault{answer: refuse(http.StatusForbidden, metav1.StatusReasonForbidden, "no right")}
-		}
+		})
 		if err := h.Mark(s.Context()); poise.KindOf(err) != poise.Unavailable {
 			s.Errorf("%v", err)
 		}
-		l.fault = nil
+		l.set(nil)
 		s.end(h)
 		s.requests()
 		if err := h.Mark(s.Context()); poise.KindOf(err) != poise.Unavailable || slices.Contains(s.requests(), "GET "+pods) {

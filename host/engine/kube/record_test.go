@@ -65,7 +65,7 @@ func TestRecordsComeBack(t *testing.T) {
 			}
 			want := map[recordKey][]byte{}
 			for _, step := range steps {
-				l.fault = fallible
+				l.set(fallible)
 				for {
 					var err error
 					if step.body == nil {
@@ -87,7 +87,7 @@ func TestRecordsComeBack(t *testing.T) {
 					}
 				}
 			}
-			l.fault = nil
+			l.set(nil)
 			checkRecords(s, h, want)
 			other := s.home(&line{}, "b") // another one reads the same
 			checkRecords(s, other, want)
@@ -206,13 +206,13 @@ func TestRecordsOfATroubledHome(t *testing.T) {
 		put(ModuleRecord, "m3", make([]byte, 2*partSize))
 		put(TenantRecord, "red", []byte("{}"))
 		aged := 2
-		l.fault = func(r *http.Request) fault {
+		l.set(func(r *http.Request) fault {
 			if r.URL.Query().Get("continue") != "" && aged > 0 {
 				aged--
 				return fault{answer: refuse(http.StatusGone, metav1.StatusReasonExpired, "too old")}
 			}
 			return fault{}
-		}
+		})
 		checkRecords(s, h, want)
 		if aged != 0 {
 			s.Error("there was one page")
@@ -238,12 +238,12 @@ func TestRecordsOfATroubledHome(t *testing.T) {
 			s.Error("a part of no module stays, or something else does not")
 		}
 
-		l.fault = func(r *http.Request) fault {
+		l.set(func(r *http.Request) fault {
 			if strings.HasSuffix(r.URL.Path, "/secrets") {
 				return fault{answer: refuse(http.StatusForbidden, metav1.StatusReasonForbidden, "no right to list secrets")}
 			}
 			return fault{}
-		}
+		})
 		if _, err := h.Records(s.Context()); poise.KindOf(err) != poise.Unavailable || !strings.Contains(err.Error(), "no right to list secrets") {
 			s.Errorf("%v", err)
 		}
