@@ -42,6 +42,7 @@ type apiServer struct {
 	down     error         // what every request fails with
 	slow     time.Duration
 	mute     bool     // a binding is taken and never answered
+	blind    bool     // a look at a pod is not answered
 	writes   []string // method and path
 	budgeted bool     // no eviction is allowed
 	deaf     bool     // watches hear of nothing
@@ -252,6 +253,9 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 	p = p.DeepCopy()
 	switch what := r.Method + " " + strings.Join(sub, "/"); what {
 	case "GET ":
+		if s.blind {
+			return nil, errors.New("connection reset by peer")
+		}
 		return answer(http.StatusOK, s.proto(p)), nil
 	case "GET log":
 		return answer(http.StatusOK, []byte(r.URL.RawQuery+"\n")), nil

@@ -67,6 +67,9 @@ func (c *Cluster) Bind(ctx context.Context, b engine.Binding) error {
 		// Perhaps a write of before that nobody heard the answer to.
 		switch done, look := c.bound(ctx, pod, b.Placement); {
 		case look != nil:
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.tried[b.Placement] = uid
 			return failed(op, look)
 		case done:
 			err = nil

@@ -381,6 +381,24 @@ func TestBindWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// A bind of before a restart is known again as soon as one look at the pod is answered.
+func TestBindOfBeforeARestart(t *testing.T) {
+	play(t, with(pod("a", "poise", "")), func(s *stage) {
+		s.saw(append(start, "waits u-a of s"))
+		s.api.set(func(a *apiServer) {
+			p := a.objects["pods"]["s/a"].(*v1.Pod)
+			p.Spec.NodeName, p.Annotations, a.blind = "n1", map[string]string{placementNote: "p1"}, true
+		})
+		for range 3 {
+			s.fails(s.bind("p1", "u-a", "north/n1"), poise.Unavailable)
+		}
+		s.fails(s.cluster.Placed(s.Context(), "p1"), poise.Unavailable)
+		s.api.set(func(a *apiServer) { a.blind = false })
+		s.fine(s.cluster.Placed(s.Context(), "p1"))
+		s.saw(nil, "p1 starting 0")
+	})
+}
+
 func TestSlowAnswersEndInTime(t *testing.T) {
 	play(t, with(pod("a", "poise", "")), func(s *stage) {
 		s.saw(append(start, "waits u-a of s"))

@@ -206,7 +206,8 @@ func (p *program) ended(prefix string, n int) {
 			return
 		}
 		if time.Now().After(end) {
-			p.t.Fatalf("%d jobs %s… succeeded, expected %d; %v\n%s", succeeded, prefix, n, err, strings.Join(others, "\n"))
+			all, _ := p.try("job", "list", "--limit", "0")
+			p.t.Fatalf("%d jobs %s… succeeded, expected %d; %v\n%s\n%s", succeeded, prefix, n, err, strings.Join(others, "\n"), all)
 		}
 	}
 }
