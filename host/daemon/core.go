@@ -39,10 +39,13 @@ type core struct {
 	loop   *loop.Loop
 	store  ledger
 	lookup lookup
-	log    *slog.Logger
-	now    func() poise.Time
-	newID  func() string // of a job, a gang or an array
-	after  func(time.Duration, func())
+	// cancelled are pods that are there and were cancelled, as far as is known without a
+	// look-up.
+	cancelled map[poise.JobID]bool
+	log       *slog.Logger
+	now       func() poise.Time
+	newID     func() string // of a job, a gang or an array
+	after     func(time.Duration, func())
 
 	commands chan func(*core)
 	planned  chan planned

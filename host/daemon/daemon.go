@@ -223,8 +223,8 @@ func newCore(r *recovered, c *config.Config) (*core, error) {
 		lanes: map[poise.TenantID]*lane{}, fuel: map[poise.TenantID]*bucket{}, shadows: map[poise.TenantID]*shadow{}, slots: make(chan struct{}, planners()),
 		newID: newID, loop: l, commands: make(chan func(*core), turnCommands), planned: make(chan planned),
 		landed: make(chan struct{}, 1), stopped: make(chan struct{}), flights: newFlights(),
-		adopting: newAdopting(),
-		jobs:     r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
+		adopting: newAdopting(), cancelled: map[poise.JobID]bool{},
+		jobs: r.jobs, byPlace: r.byPlace, keys: newKeys(), classes: r.classes,
 		retryBase: c.Queue.RetryBase, retryMax: c.Queue.RetryMax,
 		snapshotEvery: uint64(c.Store.SnapshotEvery), snapshotAt: r.snapshot,
 	}

@@ -251,6 +251,9 @@ func (c *core) end(live *liveJob, state string, code *int32, reason string) {
 	waited, name := c.comesAfter(id), live.row.Name
 	delete(c.jobs, id)
 	delete(c.silent, id)
+	if code == nil { // no task of it was seen to end
+		c.podCancelled(live, reason)
+	}
 	for _, other := range others {
 		c.end(other, stateWithdrawn, nil, fmt.Sprintf("its gang cannot start without job %s: %s", live.row.Name, reason))
 	}

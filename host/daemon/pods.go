@@ -88,12 +88,18 @@ func (c *core) reconcile(k *kubeCluster, all *kube.Synced) (failed error) {
 		b := &all.Bound[i]
 		waits[b.Job.ID] = true
 		if c.placed(b.Placement) == nil && c.jobs[b.Job.ID] == nil && b.Of == "" {
-			note(c.adoptPod(k, b)) // one that cannot be taken over occupies its node
+			was, err := c.wasCancelled(b.Job.ID)
+			if note(err); !was {
+				note(c.adoptPod(k, b)) // one that cannot be taken over occupies its node
+			}
 		}
 		note(c.podBound(k, b))
 	}
 	for i := range all.Waiting {
-		note(c.podWaits(k, &all.Waiting[i], all.Waiting[i].Created))
+		off, err := c.keepsOff(k, all.Waiting[i].Job.ID)
+		if note(err); !off {
+			note(c.podWaits(k, &all.Waiting[i], all.Waiting[i].Created))
+		}
 	}
 	for _, j := range c.loop.State().All() {
 		if p := c.jobs[j.ID].spec.Job.Pod; p != nil && p.Cluster == k.name && !waits[j.ID] {
@@ -138,6 +144,9 @@ func (c *core) vouch(k *kubeCluster) error {
 // has changed waits anew.
 func (c *core) podWaits(k *kubeCluster, p *kube.PodWaits, since poise.Time) error {
 	live := c.jobs[p.Job.ID]
+	if live == nil && c.cancelled[p.Job.ID] {
+		return nil
+	}
 	if live != nil && live.place.ID != "" { // its bind is under way
 		live.missed = func() error { return c.podWaits(k, p, since) }
 		return nil
@@ -266,6 +275,7 @@ func (c *core) podEnding(live *liveJob, ending bool) error {
 // podGone takes in that a pod is gone. Of a job that is placed the end comes with the
 // status of its placement.
 func (c *core) podGone(id poise.JobID) error {
+	delete(c.cancelled, id)
 	switch live := c.jobs[id]; {
 	case live == nil:
 	case live.place.ID == "":

@@ -10,15 +10,19 @@ import (
 
 // lookup is the history as the loop looks up in it what it has let go.
 type lookup interface {
+	Job(ctx context.Context, id string) (store.JobRow, error)
 	Placements(ctx context.Context, job string) ([]store.PlacementRow, error)
 }
 
 // stray says whether a pod that is on a node by a placement that is over is one too
 // many: it was made for a job that has another placement or none now, or for one that
-// has ended and never ran there as far as the history knows. Of a job that the history
+// has ended and never ran there as far as the history knows; or it was cancelled. Of a job that the history
 // does not know, and of one that ran there before its cluster left, the pod goes on.
 func (c *core) stray(p *kube.PodBound) (bool, error) {
-	if p.Of == "" || c.jobs[p.Of] != nil {
+	switch {
+	case p.Of == "" && c.jobs[p.Job.ID] == nil:
+		return c.wasCancelled(p.Job.ID)
+	case p.Of == "" || c.jobs[p.Of] != nil:
 		return p.Of != "", nil
 	}
 	places, err := c.lookup.Placements(context.Background(), string(p.Of))

@@ -522,6 +522,30 @@ func TestWaitsIsWrittenOnceForEachReason(t *testing.T) {
 	})
 }
 
+// A pod that was cancelled says so and is not told of any more, by whomever the
+// cluster is read.
+func TestCancelledPod(t *testing.T) {
+	play(t, with(pod("a", "poise", "")), func(s *stage) {
+		s.saw(append(start, "waits u-a of s"))
+		s.fine(s.cluster.Waits(s.Context(), "u-a", "no room", ""))
+		s.fine(s.cluster.Waits(s.Context(), "u-a", Cancelled, ""))
+		s.saw([]string{"gone u-a"})
+		c := s.api.read("s/a").Status.Conditions
+		if len(c) != 1 || c[0].Status != v1.ConditionFalse || c[0].Reason != "Cancelled" || c[0].Message != Cancelled {
+			s.Errorf("conditions %+v", c)
+		}
+		s.fine(s.cluster.Waits(s.Context(), "u-a", Cancelled, ""))
+		s.api.change("s/a", func(p *v1.Pod) { p.Labels = map[string]string{"x": "y"} })
+		s.saw(nil)
+		s.stop()
+		s.follow()
+		s.saw(start)
+		if w := s.api.wrote(); len(w) != 2 {
+			s.Errorf("wrote %q, expected two writes", w)
+		}
+	})
+}
+
 // A pod for which others make room says on which node, in the write that says why it
 // waits, until they do not any more, also where the write before was not seen yet.
 func TestNominatedNode(t *testing.T) {

@@ -62,10 +62,13 @@ func unschedulable(pod *v1.Pod, had, is wait, now poise.Time) ([]byte, error) {
 	condition := map[string]string{
 		"type": string(v1.PodScheduled), "status": string(v1.ConditionFalse), "reason": v1.PodReasonUnschedulable, "message": is.reason,
 	}
+	if is.reason == Cancelled {
+		condition["reason"] = cancelledReason
+	}
 	since, says := true, wait{node: pod.Status.NominatedNodeName}
 	for i := range pod.Status.Conditions {
 		if has := &pod.Status.Conditions[i]; has.Type == v1.PodScheduled && has.Status == v1.ConditionFalse {
-			if since = false; has.Reason == v1.PodReasonUnschedulable {
+			if since = false; has.Reason == condition["reason"] {
 				says.reason = has.Message
 			}
 		}

@@ -332,7 +332,7 @@ func (w *world) what(v *podView) Change {
 	case Terminal(p):
 		return nil
 	case p.Spec.NodeName == "":
-		if !w.ours(p) || Gated(p) || p.DeletionTimestamp != nil {
+		if !w.ours(p) || Gated(p) || p.DeletionTimestamp != nil || cancelled(p) {
 			return nil
 		}
 		job, refused := w.reader.Job(p)
