@@ -181,8 +181,8 @@ func (h *Home) remove(ctx context.Context, kind RecordKind, name string) error {
 	return err
 }
 
-// idOf gives a name in 64 characters of a label: two names have the same one as
-// seldom as two hashes of 96 bits.
+// idOf gives the first 96 bits of the SHA-256 of a name, in hexadecimal: it can be in
+// the name and in a label of an object.
 func idOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:12])
