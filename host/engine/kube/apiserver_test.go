@@ -41,11 +41,12 @@ type apiServer struct {
 	streams  chan struct{} // closed when all watches end
 	down     error         // what every request fails with
 	slow     time.Duration
-	mute     bool     // a binding is taken and never answered
-	blind    bool     // a look at a pod is not answered
-	writes   []string // method and path
-	budgeted bool     // no eviction is allowed
-	deaf     bool     // watches hear of nothing
+	mute     bool           // a binding is taken and never answered
+	instead  *http.Response // answers the next binding, which is not taken
+	blind    bool           // a look at a pod is not answered
+	writes   []string       // method and path
+	budgeted bool           // no eviction is allowed
+	deaf     bool           // watches hear of nothing
 }
 
 type event struct {
@@ -263,6 +264,10 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
 			return nil, err
+		}
+		if other := s.instead; other != nil {
+			s.instead = nil
+			return other, nil
 		}
 		b := object.(*v1.Binding)
 		if b.UID != p.UID || p.Spec.NodeName != "" || p.DeletionTimestamp != nil || len(p.Spec.SchedulingGates) > 0 {
