@@ -186,6 +186,7 @@ func TestPragmas(t *testing.T) {
 	f("synchronous", "2") // full: each commit is synced
 	f("fullfsync", "1")
 	f("checkpoint_fullfsync", "1")
+	f("cache_size", "-16384")
 	if _, err := s.reads.Exec("DELETE FROM meta"); err == nil {
 		t.Error("a reader can write, expected that it cannot")
 	}

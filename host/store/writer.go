@@ -21,6 +21,10 @@ const (
 // walLimit is what the write-ahead log shrinks to after a peak.
 const walLimit = 64 << 20
 
+// cacheSize is for the pages of a transaction, which is to be written once: SQLite's
+// own 2 MiB are less than the largest takes.
+const cacheSize = 16 << 20
+
 const (
 	insertEvent = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
 	upsertJob   = `INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
@@ -52,7 +56,7 @@ func newWriter(name string, step func(string)) *writer { return &writer{name: na
 
 func (w *writer) connect(ctx context.Context) error {
 	db, err := database(w.name, waits, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
-		fmt.Sprintf("journal_size_limit(%d)", walLimit))
+		fmt.Sprintf("journal_size_limit(%d)", walLimit), fmt.Sprintf("cache_size(-%d)", cacheSize>>10))
 	if err != nil {
 		return err
 	}
