@@ -13,6 +13,7 @@ import (
 // settings are how much is measured.
 type settings struct {
 	nodes, pods, rounds int
+	shapes              int // of the pods in further rows; 1 = no such rows
 	rate                int // pods per second of the steady part
 	plugin              string
 }
@@ -21,13 +22,15 @@ type settings struct {
 type contender struct {
 	name      string
 	scheduler string // that the pods ask for
+	shapes    int    // of the pods
 	begin     func(*trial, context.Context) error
 }
 
 func main() {
 	var s settings
 	flag.IntVar(&s.nodes, "nodes", 1000, "nodes of 32 cpu and 110 pods")
-	flag.IntVar(&s.pods, "pods", 5000, "pods of half a cpu, all there before anybody binds")
+	flag.IntVar(&s.pods, "pods", 5000, "pods, all there before anybody binds")
+	flag.IntVar(&s.shapes, "shapes", 64, "and the same with pods of so many shapes, some with rules; 1 = not")
 	flag.IntVar(&s.rounds, "rounds", 1, "how often everything is measured, in turns")
 	flag.IntVar(&s.rate, "rate", 100, "pods per second of the steady part, for 10 s; 0 = none")
 	flag.StringVar(&s.plugin, "plugin", "../../plugins/binpack/binpack.wasm", "the tenant's policy")
@@ -40,13 +43,27 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, s settings) error {
+// contenders gives who binds pods of one shape, and then who binds those of many.
+func contenders(s settings) []contender {
+	native := func(t *trial, ctx context.Context) error { return t.poise(ctx, "") }
+	withPolicy := func(t *trial, ctx context.Context) error { return t.poise(ctx, s.plugin) }
 	all := []contender{
-		{"nobody (parallel bindings)", "nobody", (*trial).bindAll},
-		{"kube-scheduler", "default-scheduler", (*trial).kubeScheduler},
-		{"poise", "poise", func(t *trial, ctx context.Context) error { return t.poise(ctx, "") }},
-		{"poise with a policy", "poise", func(t *trial, ctx context.Context) error { return t.poise(ctx, s.plugin) }},
+		{"nobody (parallel bindings)", "nobody", 1, (*trial).bindAll},
+		{"kube-scheduler", "default-scheduler", 1, (*trial).kubeScheduler},
+		{"poise", "poise", 1, native},
+		{"poise with a policy", "poise", 1, withPolicy},
 	}
+	if s.shapes > 1 {
+		all = append(all,
+			contender{fmt.Sprintf("kube-scheduler, %d shapes", s.shapes), "default-scheduler", s.shapes, (*trial).kubeScheduler},
+			contender{fmt.Sprintf("poise, %d shapes", s.shapes), "poise", s.shapes, native},
+			contender{fmt.Sprintf("with a policy, %d shapes", s.shapes), "poise", s.shapes, withPolicy})
+	}
+	return all
+}
+
+func run(ctx context.Context, s settings) error {
+	all := contenders(s)
 	results := map[string][]result{}
 	fmt.Printf("%d nodes, %d pods, %d rounds; no Events by poise, one per pod by kube-scheduler\n", s.nodes, s.pods, s.rounds)
 	fmt.Printf("%-28s %9s %9s %9s %9s %9s %9s\n", "", "pods/s", "sched ms", "api ms", "etcd ms", "all ms", "p99 ms")
@@ -88,6 +105,11 @@ func run(ctx context.Context, s settings) error {
 	goal("with a tenant's policy against native", rate(3)/rate(2), 0.95, true)
 	if s.rate > 0 {
 		goal(fmt.Sprintf("created to bound at %d pods/s, p99 against its", s.rate), late(2)/late(1), 1, false)
+	}
+	if s.shapes > 1 {
+		goal(fmt.Sprintf("%d shapes: against kube-scheduler", s.shapes), rate(5)/rate(4), 3, true)
+		goal("  processor time of the scheduler against its", cpu(5)/cpu(4), 1.0/6, false)
+		goal("  with a tenant's policy against native", rate(6)/rate(5), 0.95, true)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func measure(ctx context.Context, s settings, c contender) (r result, err error)
 	if err := t.makeNodes(ctx); err != nil {
 		return r, err
 	}
-	if err := t.makePods(ctx, s.pods, c.scheduler); err != nil {
+	if err := t.makePods(ctx, s.pods, c); err != nil {
 		return r, err
 	}
 	if err := t.watch(ctx); err != nil {
@@ -100,7 +100,7 @@ func measure(ctx context.Context, s settings, c contender) (r result, err error)
 	}
 	if s.rate > 0 && c.scheduler != "nobody" {
 		time.Sleep(settleFor)
-		r.p99, err = t.steady(ctx, s.rate, c.scheduler)
+		r.p99, err = t.steady(ctx, s.rate, c)
 	}
 	return r, err
 }
@@ -118,26 +118,18 @@ func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) err
 func (t *trial) makeNodes(ctx context.Context) error {
 	amounts := v1.ResourceList{v1.ResourceCPU: resource.MustParse("32"), v1.ResourceMemory: resource.MustParse("256Gi"), v1.ResourcePods: resource.MustParse("110")}
 	return parallel(ctx, t.nodes, func(ctx context.Context, i int) error {
-		name := fmt.Sprintf("node-%d", i)
 		_, err := t.api.CoreV1().Nodes().Create(ctx, &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
+			ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Labels: labelsOf(i)},
 			Status:     v1.NodeStatus{Capacity: amounts, Allocatable: amounts, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
 		}, metav1.CreateOptions{})
 		return err
 	})
 }
 
-func pod(name, scheduler string) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{
-		Name: "main", Image: "none",
-		Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("500m"), v1.ResourceMemory: resource.MustParse("1Gi")}},
-	}}}}
-}
-
-func (t *trial) makePods(ctx context.Context, n int, scheduler string) error {
+func (t *trial) makePods(ctx context.Context, n int, c contender) error {
 	t.pods = make([]*v1.Pod, n)
 	return parallel(ctx, n, func(ctx context.Context, i int) (err error) {
-		t.pods[i], err = t.api.CoreV1().Pods("default").Create(ctx, pod(fmt.Sprintf("pod-%d", i), scheduler), metav1.CreateOptions{})
+		t.pods[i], err = t.api.CoreV1().Pods("default").Create(ctx, pod(fmt.Sprintf("pod-%d", i), c.scheduler, i, c.shapes), metav1.CreateOptions{})
 		return err
 	})
 }
@@ -210,7 +202,7 @@ func (t *trial) wait(ctx context.Context, n int) (first, last time.Time, err err
 const steadyFor = 10 * time.Second
 
 // steady makes pods at a rate and gives how many ms 99 of 100 are bound within.
-func (t *trial) steady(ctx context.Context, rate int, scheduler string) (float64, error) {
+func (t *trial) steady(ctx context.Context, rate int, c contender) (float64, error) {
 	n := rate * int(steadyFor/time.Second)
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
@@ -222,7 +214,7 @@ func (t *trial) steady(ctx context.Context, rate int, scheduler string) (float64
 		t.made[name] = time.Now()
 		t.mu.Unlock()
 		g.Go(func() error {
-			_, err := t.api.CoreV1().Pods("default").Create(gctx, pod(name, scheduler), metav1.CreateOptions{})
+			_, err := t.api.CoreV1().Pods("default").Create(gctx, pod(name, c.scheduler, i, c.shapes), metav1.CreateOptions{})
 			return err
 		})
 	}
@@ -248,7 +240,7 @@ func (t *trial) bindAll(ctx context.Context) error {
 		p := t.pods[i]
 		return t.api.CoreV1().Pods(p.Namespace).Bind(ctx, &v1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
-			Target:     v1.ObjectReference{Kind: "Node", Name: fmt.Sprintf("node-%d", i%t.nodes)},
+			Target:     v1.ObjectReference{Kind: "Node", Name: nodeName(i % t.nodes)},
 		}, metav1.CreateOptions{})
 	})
 }
