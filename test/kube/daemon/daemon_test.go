@@ -16,6 +16,7 @@ import (
 // annotations; one without room says why, to Kubernetes and to who asks; the
 // daemon is killed and goes on; the API server is killed and comes back.
 func TestPodsArePlaced(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2", "n3")
 	f.space("red")
 	f.space("blue")
@@ -100,6 +101,7 @@ func apart(pod *v1.Pod) {
 
 // What pods of others take counts, and rules about pods are kept on a real cluster.
 func TestOthersAndRules(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2", "n3", "n4")
 	p := serve(t, t.TempDir())
 	f.create("default", "agent", "4", func(pod *v1.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = "other", "n1" })

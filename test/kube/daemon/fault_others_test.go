@@ -6,6 +6,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/poise-sched/poise/test/kube/cluster"
 )
 
 // A second scheduler fills the same nodes, as it must not: nodes are given more than
@@ -17,7 +19,7 @@ func TestSecondScheduler(t *testing.T) {
 	a := newAudit(f, "north")
 	a.lenient = true
 	p := serve(t, t.TempDir())
-	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig("admin"))
+	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
 	if err := f.plane.StartScheduler(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func TestNodesDeleted(t *testing.T) {
 	f := newFleet(t, "n1", "n2", "n3")
 	a := newAudit(f, "north")
 	p := serve(t, t.TempDir())
-	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig("admin"))
+	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
 	for i := range 3 {
 		f.create("default", fmt.Sprint("on", i), "2", onNode(fmt.Sprint("n", i+1)))
 		f.runs("default", fmt.Sprint("on", i))

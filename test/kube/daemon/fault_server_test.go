@@ -16,6 +16,36 @@ var long = flag.Bool("long", false, "a cluster is lost for five minutes instead 
 
 func name(kind string, i, j int) string { return fmt.Sprintf("%s-%d-%d", kind, i, j) }
 
+// The API server is killed and started again and again under load, and the daemon once
+// meanwhile: nothing is forgotten, and nothing runs twice.
+func TestAPIServerRestarts(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, "n1", "n2", "n3")
+	a := newAudit(f, "north")
+	p := serve(t, t.TempDir())
+	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
+	const rounds, each = 3, 8
+	for i := range rounds {
+		for j := range each {
+			f.create("default", name("pod", i, j), "1", runFor(2*time.Second))
+			p.submit(name("job", i, j), "1", "run-for=1s")
+		}
+		time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+		f.plane.KillAPIServer()
+		p.submit(name("job", i, each), "1", "run-for=1s")
+		if i == 1 {
+			p.kill()
+			p = serve(t, p.dir)
+		}
+		if err := f.plane.StartAPIServer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.ended("default/pod", rounds*each)
+	p.ended("job", rounds*(each+1))
+	settled(t, p, a)
+}
+
 // etcd stops for longer than a bind may take: the API server answers from memory, and
 // no write comes back. The daemon is killed meanwhile. Nothing is bound twice.
 func TestEtcdPaused(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,34 +124,4 @@ func has(list, name, word string) bool {
 		}
 	}
 	return false
-}
-
-// Every watch ends a second after it began, on an API server that is killed and
-// started again and again under load: nothing is forgotten.
-func TestAPIServerRestarts(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, "n1", "n2", "n3")
-	a := newAudit(f, "north")
-	p := serve(t, t.TempDir())
-	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig("admin"))
-	const rounds, each = 3, 8
-	for i := range rounds {
-		for j := range each {
-			f.create("default", name("pod", i, j), "1", runFor(2*time.Second))
-			p.submit(name("job", i, j), "1", "run-for=1s")
-		}
-		time.Sleep(time.Duration(i) * 300 * time.Millisecond)
-		f.plane.KillAPIServer()
-		p.submit(name("job", i, each), "1", "run-for=1s")
-		if i == 1 {
-			p.kill()
-			p = serve(t, p.dir)
-		}
-		if err := f.plane.StartAPIServer(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.ended("default/pod", rounds*each)
-	p.ended("job", rounds*(each+1))
-	settled(t, p, a)
 }

@@ -49,6 +49,7 @@ func (f *fleet) jobPods() []v1.Pod {
 // cancel through the commands that all jobs have; one without an image never goes to
 // the cluster.
 func TestJobsRunAsPods(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2")
 	p := serve(t, t.TempDir())
 	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
@@ -117,6 +118,7 @@ func TestJobsAndPodsKeepApart(t *testing.T) {
 // Jobs spread over two clusters; one API server is killed and comes back, and
 // nothing is lost or made twice.
 func TestJobsOfTwoClusters(t *testing.T) {
+	t.Parallel()
 	north, south := newFleet(t, "n1", "n2"), newFleet(t, "s1", "s2")
 	p := serve(t, t.TempDir())
 	p.poise("cluster", "join", "north", "--kubeconfig", north.plane.Kubeconfig(cluster.Admin))
@@ -164,6 +166,7 @@ func once(t *testing.T, fleets ...*fleet) {
 // The daemon is killed at any moment between a submission and the end of its pod:
 // each job runs once.
 func TestJobsOfAKilledDaemon(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2")
 	dir := t.TempDir()
 	p := serve(t, dir)

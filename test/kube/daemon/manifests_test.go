@@ -72,6 +72,7 @@ func objectsOf(t *testing.T, names []string) iter.Seq2[string, *unstructured.Uns
 // A real API server takes every manifest, in the order of the kustomization, and
 // the pod of the Deployment is one that its namespace lets in.
 func TestManifests(t *testing.T) {
+	t.Parallel()
 	var all kustomization
 	manifest(t, "kustomization.yaml", &all)
 	files, err := filepath.Glob(filepath.Join(manifests, "*.yaml"))

@@ -204,6 +204,7 @@ func (p *program) keeps(tenant string) {
 // why it is not for Poise, evicts one, and has at home what must survive it; every right is
 // used, and none is missed.
 func TestRightsSuffice(t *testing.T) {
+	t.Parallel()
 	r := newRolePlane(t)
 	r.may(grant{})
 	r.anew("create pods/binding", "create configmaps", "create secrets", "create jobs")
@@ -267,6 +268,7 @@ func TestRightsSuffice(t *testing.T) {
 
 // No right is superfluous: without it, something is refused.
 func TestRightsAreNeeded(t *testing.T) {
+	t.Parallel()
 	r := newRolePlane(t)
 	p := servePod(t, t.TempDir(), r.gate, r.token)
 	p.submit("old", "100m", "run-for=100ms")
