@@ -197,7 +197,8 @@ func TestTakeOver(t *testing.T) {
 		return strings.Contains(names, "job "+more[0].ID) && strings.Count(names, "job ") == 7
 	})
 
-	b := leads(t, c, folder(t)) // a neither knows nor has ended
+	dir := folder(t)
+	b := leads(t, c, dir) // a neither knows nor has ended
 	if got := fmt.Sprint(b.Tenants()); got != "[t]" {
 		t.Errorf("tenants %s", got)
 	}
@@ -255,6 +256,20 @@ func TestTakeOver(t *testing.T) {
 	}
 	if j, err := b.Job(ctx, "t", "late"); poise.KindOf(err) != poise.NotFound {
 		t.Errorf("%+v, %v", j, err)
+	}
+
+	// What it took over is a history like any: it is replayed and gone on with.
+	if err := b.end(); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, dir, nil)
+	r, err := Replay(ctx, &o.Config.Current().Config, ReplayOptions{From: 1, RerunGuests: true, Compile: o.Compile})
+	if err != nil || r.Index != 0 || r.Decisions == 0 {
+		t.Errorf("%+v, %v, expected the same decisions", r, err)
+	}
+	b = leads(t, c, dir)
+	if j := reaches(t, b.Daemon, here.ID, client.Running); j.Placement != here.Placement {
+		t.Errorf("%+v", j)
 	}
 }
 
