@@ -27,6 +27,7 @@ type hook struct {
 	ends    []string            // placements that were evicted, in order
 	told    map[string][]string // by pod, why it waits, and on which node others make room
 	untold  int                 // so many more times that cannot be written
+	gave    []string            // placements that ended for another one, and for whom
 }
 
 // Evict implements binder: a pod ends at once, unless a budget forbids it.
@@ -59,6 +60,13 @@ func (h *hook) Waits(_ context.Context, job poise.JobID, reason, node string) er
 		h.told[string(job)] = append(of, text)
 	}
 	return nil
+}
+
+// Preempted implements teller.
+func (h *hook) Preempted(placement, by string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gave = append(h.gave, placement+" for "+by)
 }
 
 // heard gives what a pod was made to say, in order, and what was evicted.

@@ -64,10 +64,13 @@ func (c *core) endsFor(placement string, attempt int) {
 		return
 	}
 	j := c.loop.State().Job(live.spec.Job.ID)
-	from := live.engine
+	from, by := live.engine, c.forWhom(j)
 	c.evict(from, placement, max(0, poise.Span(j.Yield.Until-c.now())), func(err error) {
 		switch {
 		case err == nil:
+			if t, ok := from.(teller); ok {
+				t.Preempted(placement, by)
+			}
 		case poise.KindOf(err) == poise.NotFound: // it never began, or went with its engine
 			c.tell(func(c *core) {
 				if live := c.placed(placement); live != nil {

@@ -7,10 +7,13 @@ import (
 )
 
 // teller is an engine that can say on a pod why it waits, and on which node others make
-// room for it, "" = on none.
+// room for it, "" = on none; and on one that ends for whom it does.
 type teller interface {
 	Waits(ctx context.Context, job poise.JobID, reason, node string) error
+	Preempted(placement, by string)
 }
+
+var _ teller = (*kubeCluster)(nil)
 
 // said is what a pod says of its waiting, see teller.
 type said struct{ why, node string }

@@ -82,6 +82,10 @@ func TestPodUnderABudget(t *testing.T) {
 		t.Errorf("%+v, %v, expected it to run on", j, err)
 	}
 	told, ends := h.heard("high")
+	if h.mu.Lock(); !slices.Equal(h.gave, []string{dear + " for job t/high"}) {
+		t.Errorf("%q, expected dear alone to say for whom it ends", h.gave)
+	}
+	h.mu.Unlock()
 	if ends[0] != cheap+" refused" || ends[len(ends)-1] != dear {
 		t.Errorf("evicted %q", ends)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,6 +49,8 @@ type apiServer struct {
 	writes   []string       // method and path
 	budgeted bool           // no eviction is allowed
 	deaf     bool           // watches hear of nothing
+
+	happened map[string]*eventsv1.Event // events, by name
 }
 
 type event struct {
@@ -60,7 +64,7 @@ type event struct {
 func newAPIServer(t *testing.T) *apiServer {
 	return &apiServer{
 		t: t, version: 10, objects: map[string]map[string]metav1.Object{"pods": {}, "nodes": {}, "namespaces": {}},
-		changed: make(chan struct{}), streams: make(chan struct{}),
+		changed: make(chan struct{}), streams: make(chan struct{}), happened: map[string]*eventsv1.Event{},
 	}
 }
 
@@ -184,7 +188,12 @@ func (s *apiServer) set(f func(*apiServer)) {
 	f(s)
 }
 
+// wrote gives the writes, but for those of events.
 func (s *apiServer) wrote() []string {
+	return slices.DeleteFunc(s.allWrites(), func(w string) bool { return strings.Contains(w, " of ") })
+}
+
+func (s *apiServer) allWrites() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.writes)
@@ -219,6 +228,9 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
 		}
+	}
+	if at, of := strings.CutPrefix(r.URL.Path, "/apis/events.k8s.io/v1/namespaces/s/events"); of {
+		return s.eventRequest(r, strings.TrimPrefix(at, "/"))
 	}
 	path := strings.Split(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "/"), "/")
 	switch {
@@ -327,6 +339,49 @@ func (s *apiServer) podRequest(r *http.Request, name string, sub []string, body 
 	default:
 		return refuse(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, what), nil
 	}
+}
+
+// eventRequest makes an event, or changes one by a merge.
+func (s *apiServer) eventRequest(r *http.Request, name string) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := []byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`)
+	if r.Method == http.MethodPost {
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		e := object.(*eventsv1.Event)
+		s.writes = append(s.writes, "POST "+e.Reason+" of "+e.Regarding.Name)
+		s.happened[e.Name] = e
+		return answer(http.StatusCreated, done), nil
+	}
+	e := s.happened[name]
+	if e == nil {
+		return refuse(http.StatusNotFound, metav1.StatusReasonNotFound, name), nil
+	}
+	s.writes = append(s.writes, r.Method+" "+e.Reason+" of "+e.Regarding.Name)
+	return answer(http.StatusOK, done), json.Unmarshal(body, e)
+}
+
+// eventsNow gives all events, in words.
+func (s *apiServer) eventsNow() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, e := range s.happened {
+		n := int32(1)
+		if e.Series != nil {
+			n = e.Series.Count
+		}
+		all = append(all, fmt.Sprintf("%s %s of %s %d times: %s", e.Type, e.Reason, e.Regarding.Name, n, e.Note))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // create makes a pod, whose uid is its name behind "u-".

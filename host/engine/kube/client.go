@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// client asks an API server for what this package needs. It knows five groups of
+// client asks an API server for what this package needs. It knows six groups of
 // kinds: a client that knows all of them makes the binary twice as large.
 type client struct {
 	rest       rest.Interface // core/v1, and the subresources of pods
@@ -26,13 +27,14 @@ type client struct {
 	jobs       rest.Interface // batch/v1
 	groups     rest.Interface // PodGroups
 	binds      *binds
+	events     rest.Interface // events/v1
 	parameters runtime.ParameterCodec
 	guard      Guard // nil = everything may be written
 }
 
 func newClient(config *rest.Config, guard Guard) (*client, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, batchv1.AddToScheme, addPodGroups} {
+	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, batchv1.AddToScheme, eventsv1.AddToScheme, addPodGroups} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -59,6 +61,7 @@ func newClient(config *rest.Config, guard Guard) (*client, error) {
 		{"/apis", coordinationv1.SchemeGroupVersion, &c.leases},
 		{"/apis", batchv1.SchemeGroupVersion, &c.jobs},
 		{"/apis", podGroupVersion, &c.groups},
+		{"/apis", eventsv1.SchemeGroupVersion, &c.events},
 	} {
 		one := rest.CopyConfig(config)
 		one.APIPath, one.GroupVersion = g.path, &g.version

@@ -53,6 +53,9 @@ type Cluster struct {
 	guard  Guard // nil = there is no other replica
 	board  engine.Board
 	slots  chan struct{}
+	events *eventLog
+	// reporter is which instance events are from.
+	reporter string
 
 	mu      sync.Mutex
 	world   *world
@@ -90,7 +93,8 @@ func New(o Options) (*Cluster, error) {
 	c := &Cluster{
 		name: o.Name, nodes: o.NodeSelector, client: client, log: o.Log.With("cluster", o.Name), now: o.Now, guard: o.Guard,
 		slots: make(chan struct{}, bindWorkers), tried: map[string]types.UID{}, made: map[string]types.NamespacedName{},
-		doubt: map[string]time.Time{},
+		doubt:  map[string]time.Time{},
+		events: newEventLog(), reporter: scheduler,
 	}
 	c.world = newWorld(o.Name, scheduler, o.Now, func(s engine.Status) { c.board.Post(s) })
 	return c, nil

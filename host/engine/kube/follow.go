@@ -46,6 +46,7 @@ func (c *Cluster) Follow(ctx context.Context, f func([]Change)) error {
 	}
 	running.Go(func() { c.findMade(ctx) })
 	running.Go(func() { w.followPodGroups(ctx) })
+	running.Go(func() { c.writeEvents(ctx) })
 	synced := false
 	tick := time.NewTimer(lostAfter)
 	defer tick.Stop()

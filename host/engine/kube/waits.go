@@ -18,7 +18,8 @@ type wait struct{ reason, node string }
 // Waits says on a pod that waits why it does: its condition PodScheduled is false
 // and Unschedulable, which cluster autoscalers go by. A node, "" = none, is the one on
 // which others make room for it: the pod's nominated node. Both are written together,
-// once for each change; a pod that does not wait any more, or not yet, is left alone.
+// once for each change, and each time counts for its event; a pod that does not wait any
+// more, or not yet, is left alone.
 func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason, node string) error {
 	op := fmt.Sprintf("say why %q waits", job)
 	now := wait{reason: reason}
@@ -33,12 +34,18 @@ func (c *Cluster) Waits(ctx context.Context, job poise.JobID, reason, node strin
 		return err
 	}
 	pod, had := v.pod, v.waiting
-	if _, waits := v.told.(PodWaits); !waits || v.placement != "" || had == now {
+	if _, waits := v.told.(PodWaits); !waits || v.placement != "" {
 		c.mu.Unlock()
 		return nil
 	}
 	v.waiting = now
 	c.mu.Unlock()
+	if had == now || had.reason != now.reason {
+		c.events.add(pod, happened{kind: v1.EventTypeWarning, reason: failedScheduling, action: "Scheduling", note: reason}, c.now())
+	}
+	if had == now {
+		return nil
+	}
 
 	patch, err := unschedulable(pod, had, now, c.now())
 	if err != nil || patch == nil {

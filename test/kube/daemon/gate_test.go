@@ -80,6 +80,12 @@ func (g *gate) anew(twice ...string) {
 	}
 }
 
+func (g *gate) hasUsed(right string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.used[right]
+}
+
 func (g *gate) hasRefused(right string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

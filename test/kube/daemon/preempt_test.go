@@ -91,6 +91,8 @@ func TestPodsGiveWay(t *testing.T) {
 	if out := p.poise("job", "list", "--state", "lost"); !strings.Contains(out, "default/mild") {
 		t.Errorf("%s", out)
 	}
+	f.happens("mild", "Preempted", "evicted for job default/high")
+	f.happens("high", "FailedScheduling", "fits, but not now: not enough idle (cpu)")
 	// All that may end for the next is under the budget: nothing is nominated for long.
 	f.create("default", "late", "4", inClass("high"))
 	eventually(t, "guarded is asked twice", func() bool {
@@ -117,4 +119,25 @@ func hasCondition(pod *v1.Pod, of v1.PodConditionType) bool {
 		}
 	}
 	return false
+}
+
+// happens waits until a pod has an event. One for each pod and note is all there is.
+func (f *fleet) happens(pod, reason, note string) {
+	f.t.Helper()
+	eventually(f.t, reason+" of "+pod, func() bool {
+		list, err := f.api.EventsV1().Events("default").List(f.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		n := 0
+		for i := range list.Items {
+			if e := &list.Items[i]; e.Regarding.Name == pod && e.Reason == reason && e.Note == note {
+				n++
+			}
+		}
+		if n > 1 {
+			f.t.Fatalf("%d events %s of %s", n, reason, pod)
+		}
+		return n == 1
+	})
 }

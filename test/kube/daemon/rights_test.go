@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	v1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poise-sched/poise/test/kube/cluster"
@@ -183,6 +186,15 @@ func (r *rolePlane) unschedulable(space, name string) bool {
 	})
 }
 
+// relabel changes a pod that waits, so that it is tried anew.
+func (r *rolePlane) relabel(space, name string) {
+	r.t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"at":"%d"}}}`, time.Now().UnixNano())
+	if _, err := r.api.CoreV1().Pods(space).Patch(r.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // keeps does what has the home write records of a tenant and of a job, as far as it gets.
 func (p *program) keeps(tenant string) {
 	for _, args := range [][]string{
@@ -219,6 +231,10 @@ func TestRightsSuffice(t *testing.T) {
 	r.runs("blue", "b")
 	eventually(t, "the condition of giant", func() bool { return r.unschedulable("red", "giant") })
 	eventually(t, "the condition of claims", func() bool { return r.unschedulable("blue", "claims") })
+	eventually(t, "an event of giant is counted", func() bool {
+		r.relabel("red", "giant")
+		return r.hasUsed("patch events")
+	})
 	p.poise("job", "cancel", "red/r", "--tenant", "red")
 	eventually(t, "red/r is evicted", func() bool { return r.gone("red", "r") })
 	p.submit("batch", "100m", "run-for=100ms", "log=done")
@@ -339,7 +355,12 @@ func (r *rolePlane) isNeeded(g grant, name string) {
 			r.t.Errorf("without the right to %s: %q", g.right, out)
 		}
 	}
-	eventually(r.t, "without the right to "+g.right+" something is refused", func() bool { return r.hasRefused(g.right) })
+	eventually(r.t, "without the right to "+g.right+" something is refused", func() bool {
+		if g.right == "patch events" {
+			r.relabel("red", name+"-giant")
+		}
+		return r.hasRefused(g.right)
+	})
 	switch what {
 	case "pods/binding":
 		if node := r.pod("red", name).Spec.NodeName; node != "" {
