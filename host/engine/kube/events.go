@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/poise-sched/poise/host/poise"
-	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
 const (
@@ -137,7 +137,7 @@ func (l *eventLog) done(h happened, name string) {
 
 // writeEvents writes events until ctx ends.
 func (c *Cluster) writeEvents(ctx context.Context) {
-	limit, refused := rate.NewLimiter(eventRate, eventBurst), false
+	limit, refused := flowcontrol.NewTokenBucketRateLimiter(eventRate, eventBurst), false
 	for {
 		if limit.Wait(ctx) != nil {
 			return
