@@ -29,6 +29,7 @@ func (c *machine) check(t *rapid.T) {
 	c.checkDemand(t)
 	c.checkUsage(t)
 	c.checkGangs(t)
+	c.checkPods(t)
 }
 
 func (c *machine) checkRanks(t *rapid.T, s *Snapshot) {
@@ -61,6 +62,9 @@ func (c *machine) checkJobs(t *rapid.T, s *Snapshot) {
 			t.Fatalf("job %s: %s, expected %s", id, got, lives[id])
 		}
 		byShape[j.Shape] = text
+	}
+	for id := range c.m.occupants {
+		byShape[c.occupants[id].task.Shape] = ""
 	}
 	if len(byShape) != c.m.shapes() {
 		t.Fatalf("%d shapes in use, expected %d: one for equal requests", len(byShape), c.m.shapes())

@@ -151,6 +151,12 @@ func (c *machine) someJob(t *rapid.T) poise.Job {
 		}
 		j.Request.Device = d
 	}
+	switch rapid.IntRange(0, 5).Draw(t, "pod") {
+	case 1:
+		j.Pod = somePod(t)
+	case 2:
+		j.Selectors = []poise.Selector{{Key: poise.ClusterLabel, Op: poise.Exists}}
+	}
 	if rarely(t, "selects", 5) {
 		j.Selectors = []poise.Selector{{Key: "zone", Op: poise.In, Values: []string{"x"}}}
 		j.Tolerations = []poise.Toleration{{Key: "gpu", Exists: true}}
@@ -297,7 +303,13 @@ func (c *machine) drain(t *rapid.T) {
 		}
 		c.apply(t, body)
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.m.occupants)) {
+		c.apply(t, poise.NodeVacated{ID: id})
+	}
 	c.check(t)
+	if n := len(c.podKinds.byKey); n != 0 {
+		t.Fatalf("%d kinds of pods left", n)
+	}
 	s := c.View()
 	for row := range uint32(s.Rows()) {
 		for d := range s.Dims() {
@@ -376,7 +388,7 @@ func TestStateIsItsModel(t *testing.T) {
 			"withdraw": c.withdraw, "hold": c.hold, "release": c.release, "prioritise": c.prioritise, "profile": c.profile, "adopt": c.adoptJob, "snapshot": c.snapshot, "flap": c.flap,
 			"enlist": c.enlist, "place gang": c.placeGang, "enlist2": c.enlist, "preempt": c.preempt, "spare": c.spare, "reserve": c.reserve,
 			"end reservation": c.endReservation, "set tenant": c.setTenant, "remove tenant": c.removeTenant,
-			"": c.check,
+			"occupy": c.occupy, "occupy2": c.occupy, "vacate": c.vacate, "set space": c.setSpace, "ending": c.ending, "": c.check,
 		}
 		for range 2 { // a Repeat is some thirty actions long
 			t.Repeat(actions)

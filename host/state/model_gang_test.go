@@ -136,6 +136,7 @@ func (m *model) placeGang(b *poise.GangPlaced, at poise.Time) (kind poise.Kind, 
 func (m *model) run(j *modelJob, n *modelNode, devices []uint16, at poise.Time) {
 	m.placings++
 	j.on = &modelTask{node: n.Name, incarnation: n.incarnation, devices: devices, placed: at, order: m.placings, pool: modelPool(n)}
+	m.becomes(j, n)
 }
 
 // begins takes down that a job runs.

@@ -23,6 +23,9 @@ type model struct {
 	reserved []modelReservation    // in their order
 	tenants  map[poise.TenantID]poise.Tenant
 	declared func(resource string) bool // whether a node ever did
+
+	occupants map[string]*modelOccupant // by id, those whose node has left among them
+	spaces    map[string]string         // by cluster and tenant
 }
 
 type modelNode struct {
@@ -45,10 +48,14 @@ type modelTask struct {
 	placed      poise.Time
 	order       int
 	pool        [2]string
+
+	cluster, space string // of the pod that the job has become, "" for none
+	ending         bool
 }
 
 func newModel(halfLife float64) *model {
-	return &model{halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}, gangs: map[string]*modelGang{}, tenants: map[poise.TenantID]poise.Tenant{}}
+	return &model{halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}, gangs: map[string]*modelGang{}, tenants: map[poise.TenantID]poise.Tenant{},
+		occupants: map[string]*modelOccupant{}, spaces: map[string]string{}}
 }
 
 // tasks gives the jobs that hold part of the node, the latest first.
@@ -69,6 +76,10 @@ func (m *model) allocated(n *modelNode, dim string) int64 {
 		amount, _ := j.Request.Amounts.Find(dim)
 		sum += amount
 	}
+	for _, o := range m.others(n) {
+		amount, _ := o.Request.Amounts.Find(dim)
+		sum += amount
+	}
 	return sum
 }
 
@@ -79,6 +90,11 @@ func (m *model) free(n *modelNode) []uint16 {
 		for _, j := range m.tasks(n) {
 			if slices.Contains(j.on.devices, d) {
 				left -= j.Request.Device.Milli
+			}
+		}
+		for _, o := range m.others(n) {
+			if slices.Contains(o.devices, d) {
+				left -= o.Request.Device.Milli
 			}
 		}
 		free = append(free, uint16(left))
@@ -179,7 +195,21 @@ func (m *model) apply(body poise.Body, at poise.Time) (kind poise.Kind, ok bool)
 		if m.nodes[b.Name] == nil {
 			return poise.NotFound, false
 		}
+		for _, o := range m.others(m.nodes[b.Name]) {
+			delete(m.occupants, o.ID)
+		}
 		delete(m.nodes, b.Name)
+	case poise.NodeOccupied:
+		return m.occupy(b.Occupant)
+	case poise.NodeVacated:
+		return m.vacate(b.ID)
+	case poise.JobEnding:
+		return m.ending(b.Job)
+	case poise.SpaceSet:
+		if b.Validate() != nil {
+			return poise.Invalid, false
+		}
+		m.spaces[b.Cluster+"/"+string(b.Tenant)] = b.Space
 	case poise.JobSubmitted:
 		return m.submit(&b.Job)
 	case poise.JobAdopted:
@@ -303,6 +333,11 @@ func (m *model) nodeText(n *modelNode) string {
 			dims = append(dims, a.Name)
 		}
 	}
+	for _, o := range m.others(n) {
+		for _, a := range o.Request.Amounts {
+			dims = append(dims, a.Name)
+		}
+	}
 	slices.Sort(dims)
 	for _, name := range slices.Compact(dims) {
 		capacity, _ := n.Capacity.Find(name)
@@ -364,6 +399,9 @@ func (m *model) shapes() int {
 	distinct := map[string]bool{}
 	for _, j := range m.jobs {
 		distinct[fmt.Sprintf("%q %q %v", fmt.Sprint(j.Request), j.Selectors, j.Tolerations)] = true
+	}
+	for _, o := range m.occupants {
+		distinct[fmt.Sprintf("%q %q %v", fmt.Sprint(o.Request), []poise.Selector(nil), []poise.Toleration(nil))] = true
 	}
 	return len(distinct)
 }
