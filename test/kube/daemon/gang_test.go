@@ -60,6 +60,7 @@ func labelled(key, value string) func(*v1.Pod) {
 // Pods of a PodGroup say what is missing while there are no PodGroups; once there are,
 // as many as it says start together, and the others follow.
 func TestPodGroupsOfTheAPI(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2")
 	p := serve(t, t.TempDir())
 	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
@@ -96,6 +97,7 @@ func TestPodGroupsOfTheAPI(t *testing.T) {
 // Pods of a Job start together where its template says how many; a pod that the Job
 // makes again follows by itself.
 func TestJobsOfTheAPI(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2")
 	p := serve(t, t.TempDir())
 	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))

@@ -94,6 +94,7 @@ func TestJobsRunAsPods(t *testing.T) {
 
 // Pods and jobs that run as pods of one label keep apart, whichever comes first.
 func TestJobsAndPodsKeepApart(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1", "n2")
 	p := serve(t, t.TempDir())
 	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))

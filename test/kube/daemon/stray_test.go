@@ -12,6 +12,7 @@ import (
 // The pod of a job whose end came before its making, as of a write that was late on
 // its way, is evicted: by the daemon that made it and by the next one.
 func TestPodThatIsMadeTooLate(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1")
 	dir := t.TempDir()
 	p := serve(t, dir)

@@ -9,6 +9,7 @@ import (
 
 // A cluster joins once, by whatever name.
 func TestClusterJoinsOnce(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "n1")
 	p := serve(t, t.TempDir())
 	p.poise("cluster", "join", "north", "--kubeconfig", f.plane.Kubeconfig(cluster.Admin))
