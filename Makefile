@@ -210,6 +210,8 @@ openb: build ## the published experiment and the replays, all seeds: writes docs
 	bin/poise sim compare --nodes $(OPENB_NODES) --jobs $(OPENB_JOBS) --policy idle-balance,$(BASELINES) --seeds 42-51 --svg docs/openb.svg
 	mv out/openb.md docs/openb.md
 
+# gofumpt sees test/kube too, and test-kube vets it; staticcheck of k8s.io/kubernetes
+# took more than 400 s and is left out.
 lint: ## vet, staticcheck, gofumpt and the rules on the tree (host/archtest)
 	go vet ./...
 	$(STATICCHECK) ./...

@@ -54,8 +54,10 @@ type modelTask struct {
 }
 
 func newModel(halfLife float64) *model {
-	return &model{halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}, gangs: map[string]*modelGang{}, tenants: map[poise.TenantID]poise.Tenant{},
-		occupants: map[string]*modelOccupant{}, spaces: map[string]string{}}
+	return &model{
+		halfLife: halfLife, nodes: map[string]*modelNode{}, jobs: map[poise.JobID]*modelJob{}, gangs: map[string]*modelGang{}, tenants: map[poise.TenantID]poise.Tenant{},
+		occupants: map[string]*modelOccupant{}, spaces: map[string]string{},
+	}
 }
 
 // tasks gives the jobs that hold part of the node, the latest first.
