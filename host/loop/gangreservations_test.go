@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -262,4 +263,50 @@ func TestPolicyKeepsGangOffANode(t *testing.T) {
 	}
 	f(true, "1 g/0 has b a from 2000", "1000 g/0 has c b from 3000", "3000 g/0 on b", "3000 g/1 on c")
 	f(false, "1 g/0 has c b from 3000", "3000 g/0 on b", "3000 g/1 on c")
+}
+
+// roles makes a gang of tasks that ask for so many cores each and all start together.
+func roles(id string, at poise.Time, runs poise.Span, cores ...int64) []task {
+	gang := gangTasks(cpuTask(id, at, cores[0], runs, runs), int32(len(cores)), 0, nil)
+	for i := range gang {
+		gang[i].job.Request = cpuTask(id, at, cores[i], runs, runs).job.Request
+	}
+	return gang
+}
+
+// B30, for a gang of which one task has room now where another, that asks for more, has
+// its only place, and for one that fits on the empty nodes in one way only: endless
+// small jobs that do not say how long they run starve neither.
+func TestStreamStarvesNoRole(t *testing.T) {
+	const sec = 1000
+	f := func(nodes, cores []int64, want ...string) {
+		t.Helper()
+		var fleet []poise.Node
+		for i, n := range nodes {
+			fleet = append(fleet, cpuNode(string(rune('a'+i)), n))
+		}
+		p := newPlant(t, 1, fleet...)
+		var arrivals []task
+		for i := range 100 {
+			arrivals = append(arrivals, cpuTask(fmt.Sprint("s", i), poise.Time(i*sec), 1, 0, 6*sec))
+		}
+		gang := roles("g", 10*sec, sec, cores...)
+		for i := range gang {
+			gang[i].job.Priority = 10
+		}
+		p.run(byTime(append(arrivals, gang...)), 100*sec)
+		var got []string
+		for _, line := range p.log {
+			if strings.Contains(line, " g/") {
+				got = append(got, line)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("nodes %d, tasks %d: %q, expected %q\n%v", nodes, cores, got, want, p.log)
+		}
+	}
+	f([]int64{8, 2}, []int64{8, 1, 1}, "10000 g/0 has a b b from 0", "15000 g/0 on a", "15000 g/1 on b", "15000 g/2 on b")
+	f([]int64{8, 2, 8}, []int64{8, 8, 1, 1}, "10000 g/0 has c a b b from 0", "15000 g/0 on a", "15000 g/1 on c", "15000 g/2 on b", "15000 g/3 on b")
+	f([]int64{4, 6}, []int64{4, 3, 3}, "10000 g/0 has a b b from 0", "15000 g/0 on a", "15000 g/1 on b", "15000 g/2 on b")
+	f([]int64{6, 4}, []int64{4, 3, 3}, "10000 g/0 has b a a from 0", "15000 g/0 on b", "15000 g/1 on a", "15000 g/2 on a")
 }

@@ -33,10 +33,7 @@ func (p *slots) count(view *state.Snapshot, row uint32) {
 	}
 	for i := range p.g.asks {
 		a := &p.g.asks[i]
-		n := int32(0)
-		if !p.g.avoid(row, a.any) {
-			n = min(a.fit.most(view, row), a.jobs)
-		}
+		n := min(p.g.places(view, row, a), a.jobs)
 		p.sums[i][area] += int64(n - p.rows[i][row])
 		p.rows[i][row] = n
 	}

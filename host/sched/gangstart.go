@@ -40,8 +40,9 @@ type GangStart struct {
 // for each time tried what placing the gang does; these are eachTime + 2 log2(tasks) at most.
 //
 // Where no time is known, members go where they fit now, then where tasks end by
-// themselves, then where least is missing, and the rows are kept from now on; what
-// claims leave to nobody for ever is shared with them then.
+// themselves, then where least is missing, and the rows are kept from now on. Where not
+// all find a place so, they are placed as on nodes that are empty. What claims leave to
+// nobody for ever is shared with them then.
 func EarliestGang(snap *state.Snapshot, members []*state.Job, now poise.Time, claims []*state.Reservation, avoid func(row uint32, j *state.Job) bool) (GangStart, bool) {
 	g := newGathering(snap, members, now, claims, avoid)
 	start, ok := g.earliest()
@@ -263,7 +264,7 @@ func ordered(snap *state.Snapshot, areas [][]uint32, compare func(a, b uint32) i
 
 // unknown is EarliestGang where no time is known. Of domains to pack into it takes the
 // one in which most members find a place before tasks have to end that never do so by
-// themselves.
+// themselves, or else the first one in which all do once it is empty.
 func (g *gathering) unknown() (GangStart, bool) {
 	areas := [][][]uint32{g.areas}
 	if g.packed() {
@@ -280,6 +281,9 @@ func (g *gathering) unknown() (GangStart, bool) {
 			if placed, left, ok := g.someday(rows); ok && (best == nil || left < fewest) {
 				best, fewest = placed, left
 			}
+		}
+		for i := 0; best == nil && i < len(areas); i++ {
+			best = g.emptied(areas[i])
 		}
 		if best != nil || len(g.claims) == 0 {
 			return GangStart{Rows: best}, best != nil
