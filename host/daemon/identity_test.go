@@ -26,7 +26,10 @@ func TestTwinClusters(t *testing.T) {
 		if err := d.store.PutKube(t.Context(), store.KubeRow{Cluster: name, Body: marshalled(t, spec)}); err != nil {
 			t.Fatal(err)
 		}
-		all[name], d.kubes.all[name] = k, k
+		all[name] = k
+		d.kubes.mu.Lock()
+		d.kubes.all[name] = k // nobody follows it
+		d.kubes.mu.Unlock()
 	}
 	f := func(name, identity string, want bool) {
 		t.Helper()

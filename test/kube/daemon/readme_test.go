@@ -154,6 +154,7 @@ func TestReadme(t *testing.T) {
 	if err := first.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	says(p.run("kubectl apply -k examples/kubernetes"), "deployment.apps/poise created\nvalidatingadmissionpolicy.admissionregistration.k8s.io/poise-fence created")
 	out := p.run(blocks[len(blocks)-2].text)
 	says(out, blocks[len(blocks)-1].text)
 }
