@@ -34,6 +34,10 @@ func (d *Daemon) podLogs(ctx context.Context, row *store.JobRow, last *store.Pla
 	if k == nil {
 		return nil, true, &poise.Error{Kind: poise.NotFound, Op: op, Detail: fmt.Sprintf("cluster %s, where it ran, has left", cluster)}
 	}
-	log, err := k.Logs(ctx, last.ID, kube.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: client.Moment(o.Since)})
+	stands := func() bool {
+		now, err := d.store.Job(ctx, row.ID)
+		return err == nil && now.Node == last.Node && !final(now.State)
+	}
+	log, err := k.Logs(ctx, last.ID, kube.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: client.Moment(o.Since), Lives: stands})
 	return log, true, err
 }

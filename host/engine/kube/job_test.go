@@ -153,6 +153,17 @@ func TestLogs(t *testing.T) {
 		}
 		_, err := s.cluster.Logs(s.Context(), "p1-j1", LogOptions{})
 		s.fails(err, poise.NotFound)
+		// Placed, and not bound yet: a follower waits until it is, or the placement falls.
+		until := time.Now().Add(time.Second)
+		stands := func() bool { return time.Now().Before(until) }
+		if got := read(LogOptions{Lives: stands}); got != "" {
+			s.Errorf("%q, expected nothing of a pod that is not bound", got)
+		}
+		early, err := s.cluster.Logs(s.Context(), "p1-j1", LogOptions{Follow: true, Lives: stands})
+		s.fine(err)
+		_, err = io.ReadAll(early)
+		s.fails(err, poise.NotFound)
+		s.fine(early.Close())
 		s.fine(s.cluster.Bind(s.Context(), imageJob("p1-j1")))
 		synctest.Wait()
 		if got := read(LogOptions{}); got != "" {

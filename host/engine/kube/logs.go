@@ -23,6 +23,9 @@ type LogOptions struct {
 	Follow bool       // go on until the pod has ended
 	Tail   int        // only so many of the last lines that are there now, 0 = all
 	Since  poise.Time // lines written then or later, in whole seconds; 0 = all
+	// Lives says whether the placement still stands: then its pod, where it is not
+	// known, is yet to be bound or made. nil = it does not.
+	Lives func() bool
 }
 
 // Logs gives the output of a placement's pod, of its first container where it has
@@ -34,7 +37,7 @@ func (c *Cluster) Logs(ctx context.Context, placement string, o LogOptions) (io.
 	l := &podLog{ctx: ctx, cancel: cancel}
 	l.open = func() (io.ReadCloser, error) { return c.openLog(ctx, op, placement, &o) }
 	if o.Follow { // what it waits for is waited for by who reads
-		if _, err := c.placedAs(op, placement); err != nil {
+		if _, err := c.placedAs(op, placement, o.Lives); err != nil {
 			cancel()
 			return nil, err
 		}
@@ -49,18 +52,21 @@ func (c *Cluster) Logs(ctx context.Context, placement string, o LogOptions) (io.
 	return l, nil
 }
 
-// placedAs gives the pod of a placement as it was last seen, nil for one that was made
-// and is not seen yet.
-func (c *Cluster) placedAs(op, placement string) (*v1.Pod, error) {
+// placedAs gives the pod of a placement as it was last seen, nil for one that is not
+// seen yet.
+func (c *Cluster) placedAs(op, placement string, lives func() bool) (*v1.Pod, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.ready(op); err != nil {
-		return nil, err
-	}
+	err := c.ready(op)
+	var pod *v1.Pod
 	if v := c.world.pods[c.world.places[placement]]; v != nil {
-		return v.pod, nil
+		pod = v.pod
 	}
-	if s, known := c.board.Get(placement); known && !s.State.Ended() {
+	c.mu.Unlock()
+	if err != nil || pod != nil {
+		return pod, err
+	}
+	s, known := c.board.Get(placement)
+	if known && !s.State.Ended() || !known && lives != nil && lives() {
 		return nil, nil
 	}
 	return nil, &poise.Error{Kind: poise.NotFound, Op: op, Detail: "its pod is gone, and its output with it"}
@@ -68,7 +74,7 @@ func (c *Cluster) placedAs(op, placement string) (*v1.Pod, error) {
 
 func (c *Cluster) openLog(ctx context.Context, op, placement string, o *LogOptions) (io.ReadCloser, error) {
 	for {
-		pod, err := c.placedAs(op, placement)
+		pod, err := c.placedAs(op, placement, o.Lives)
 		if err != nil {
 			return nil, err
 		}
