@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -43,11 +42,6 @@ func newServe(s Streams) *cobra.Command {
 	return cmd
 }
 
-// heapFloor is memory in bytes that is never touched, and so takes no room: the
-// collector, which runs when the heap has doubled, takes it for a part of the heap, and
-// runs on a small one a few times less often.
-const heapFloor = 64 << 20
-
 func serve(s Streams, source config.Options) error {
 	live, err := config.Open(source)
 	if err != nil {
@@ -68,8 +62,6 @@ func serve(s Streams, source config.Options) error {
 	}
 	scheme, fingerprint := "http", ""
 	o.Secured = func(c *x509.Certificate) { scheme, fingerprint = "https", client.Fingerprint(c) }
-	floor := make([]byte, heapFloor)
-	defer runtime.KeepAlive(floor)
 	return daemon.Serve(ctx, o, func(address, socket string) {
 		fmt.Fprintf(s.Out, "poise serves on %s://%s and on %s\n", scheme, address, socket)
 		if fingerprint != "" {

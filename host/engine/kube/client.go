@@ -26,7 +26,6 @@ type client struct {
 	leases     rest.Interface // coordination/v1
 	jobs       rest.Interface // batch/v1
 	groups     rest.Interface // PodGroups
-	binds      *binds
 	events     rest.Interface // events/v1
 	parameters runtime.ParameterCodec
 	guard      Guard // nil = everything may be written
@@ -69,7 +68,6 @@ func newClient(config *rest.Config, guard Guard) (*client, error) {
 			return nil, err
 		}
 	}
-	c.binds = newBinds(c.rest, shared, scheme)
 	return c, nil
 }
 
@@ -123,7 +121,7 @@ func (c *client) logs(ctx context.Context, namespace, name string, o *v1.PodLogO
 func (c *client) bind(ctx context.Context, b *v1.Binding) error {
 	ctx, cancel := c.write(ctx)
 	defer cancel()
-	return c.binds.post(ctx, b)
+	return c.rest.Post().Namespace(b.Namespace).Resource("pods").Name(b.Name).SubResource("binding").Body(b).Do(ctx).Error()
 }
 
 func (c *client) evict(ctx context.Context, e *policyv1.Eviction) error {
