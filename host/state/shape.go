@@ -2,9 +2,9 @@ package state
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/poise-sched/poise/host/poise"
+	"github.com/poise-sched/poise/host/resource"
 )
 
 // lingering is how many shapes that no job uses any more are kept, so that
@@ -52,8 +52,8 @@ func (s *shapes) acquire(j *poise.Job) *Shape {
 		shape = &Shape{
 			ID:          s.next,
 			Request:     cloneRequest(&j.Request),
-			Selectors:   slices.Clone(j.Selectors),
-			Tolerations: slices.Clone(j.Tolerations),
+			Selectors:   append([]poise.Selector(nil), j.Selectors...),
+			Tolerations: append([]poise.Toleration(nil), j.Tolerations...),
 			key:         string(s.buf),
 		}
 		if p := j.Pod; p != nil {
@@ -181,9 +181,11 @@ func appendStrings(b []byte, values []string) []byte {
 	return b
 }
 
+// cloneRequest copies a request. One that asks for nothing is written as such in one
+// way, since jobs of both ways have one shape.
 func cloneRequest(r *poise.Request) poise.Request {
 	c := *r
-	c.Amounts = slices.Clone(r.Amounts)
-	c.Device.Models = slices.Clone(r.Device.Models)
+	c.Amounts = append(resource.List(nil), r.Amounts...)
+	c.Device.Models = append([]string(nil), r.Device.Models...)
 	return c
 }
