@@ -47,12 +47,18 @@ type Plane struct {
 // Start starts a plane and returns once it is ready. The error wraps
 // ErrNoAssets where the binaries are not there; nothing runs after any error.
 func Start(ctx context.Context, c Config) (*Plane, error) {
-	p := &Plane{dir: c.Dir}
-	if err := p.start(ctx, c); err != nil {
+	for attempt := 1; ; attempt++ {
+		p := &Plane{dir: c.Dir}
+		err := p.start(ctx, c)
+		if err == nil {
+			return p, nil
+		}
 		p.Stop()
-		return nil, fmt.Errorf("start a control plane: %w", err)
+		// An address that was free may be somebody's by the time a server listens.
+		if attempt == 3 || !strings.Contains(err.Error(), "address already in use") {
+			return nil, fmt.Errorf("start a control plane: %w", err)
+		}
 	}
-	return p, nil
 }
 
 func (p *Plane) start(ctx context.Context, c Config) error {
