@@ -83,7 +83,7 @@ func run(ctx context.Context, s settings) error {
 			values = append(values, of(r))
 		}
 		slices.Sort(values)
-		return values[len(values)/2]
+		return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 	}
 	rate := func(i int) float64 { return median(all[i].name, func(r result) float64 { return r.rate }) }
 	cpu := func(i int) float64 { return median(all[i].name, func(r result) float64 { return r.scheduler }) }
